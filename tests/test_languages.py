@@ -21,6 +21,7 @@ from datasette_bear_search.search.planning.planner import plan
 from datasette_bear_search.search.request import read_request
 from tests.support.bear_libraries import day, edit
 from tests.support.index_files import found
+from tests.support.marks import with_marks
 
 # A language, a note in it, and an inflected form that the note doesn't have.
 INFLECTED = [
@@ -64,7 +65,7 @@ def test_a_query_finds_inflected_forms_of_its_own_language(index_notes, language
         assert connection.execute(sql, [title_of(note)]).fetchone() == (language,)
     [hit] = found(path, form)
     assert hit.title == title_of(note)
-    assert "⦗" in hit.snippet + hit.marked_title
+    assert hit.snippet.spans + hit.marked_title.spans
 
 
 def test_a_german_library_is_found_by_a_phrase_a_title_and_without_a_word(index_notes):
@@ -87,7 +88,9 @@ def test_words_are_found_where_no_spaces_part_them(index_notes, language, note, 
         for text in (part, f'"{part}"', f"{part}*", f"({part} AND {parts.split()[0]})"):
             [hit] = found(path, text)
             assert hit.title == title_of(note)
-            assert re.search(f"⦗[^⦘]*{part}[^⦗]*⦘", f"{hit.marked_title}: {hit.snippet}")
+            assert re.search(
+                f"⦗[^⦘]*{part}[^⦗]*⦘", with_marks(hit.marked_title) + with_marks(hit.snippet)
+            )
         assert titles(path, part, "like") == [title_of(note)]
     assert titles(path, other) == []
 
@@ -96,7 +99,7 @@ def test_a_whole_chinese_question_finds_what_has_its_words(index_notes):
     path = index_notes([*ASIA, *LIBRARY], "--no-semantic")
     [hit] = found(path, "你们昨天在北京大学见到了谁？")
     assert hit.title == "旅行"
-    assert "⦗北京大学⦘" in hit.snippet
+    assert "⦗北京大学⦘" in with_marks(hit.snippet)
     assert titles(path, "2016年北京大学在1990-2000年发生了什么？") == ["旅行"]
 
 
@@ -105,8 +108,8 @@ def test_a_script_inside_of_english_text_is_found_and_marked(index_notes):
     for text in ("京都", "Shinkansen 京都", "猫", '"to 京都 and"'):
         assert titles(path, text) == ["Trip"]
     [hit] = found(path, "shinkansen 猫")
-    assert "⦗Shinkansen⦘ to 京都" in hit.snippet
-    assert "⦗猫" in hit.snippet
+    assert "⦗Shinkansen⦘ to 京都" in with_marks(hit.snippet)
+    assert "⦗猫" in with_marks(hit.snippet)
 
 
 def test_stop_words_follow_the_language_of_the_query(index_notes):

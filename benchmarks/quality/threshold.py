@@ -51,7 +51,7 @@ def main() -> None:
             / len(foreign)
             for test in (
                 lambda results, hit: is_close(hit, results.plan),
-                lambda _, hit: SENTENCE in hit.snippet,
+                lambda _, hit: any(span.kind == SENTENCE for span in hit.snippet.spans),
             )
         )
         shares = [sum(not each[place] for each in relevant) / len(relevant) for place in (0, 1)]

@@ -13,9 +13,8 @@ from ..search import engine
 from ..search.engine import SearchResponse
 from ..search.notes.similar import SimilarNote
 from ..search.ranking.scores import rrf
-from ..search.results.marks import END_MARK, MARK
 from ..search.results.records import Hit, Results
-from ..search.results.snippets import passage_text, shortened, with_words_marked
+from ..search.results.snippets import passage_text, shortened
 from . import CHARACTERS_PER_TOKEN, AgentLibrary, ToolError, ToolResult, note_facts, without_empty
 from .text import about_lines, heading_lines, origin, quoted, text_lines
 
@@ -138,12 +137,12 @@ def _concise(note: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
-    text = with_words_marked(hit.snippet).replace(MARK, "**").replace(END_MARK, "**")
+    parts = (f"**{text}**" if is_match else text for text, is_match in hit.snippet.stretches())
     more = {
-        "snippet": text,
-        "in_file": bool(hit.file),
-        "file": hit.file_name,
-        "passage": None if hit.file else _passage(hit, with_text=False),
+        "snippet": "".join(parts),
+        "in_file": hit.in_file,
+        "file": hit.file,
+        "passage": None if hit.in_file else _passage(hit, with_text=False),
         "why": hit.why,
     }
     return note_facts(hit) | without_empty(more)
@@ -161,7 +160,7 @@ def _passage(note: Hit | SimilarNote, *, with_text: bool) -> dict[str, Any] | No
     first = passage.line or 1
     last = first + passage.text.count("\n") if passage.end > passage.start else first
     if with_text and passage.end > passage.start:
-        text = shortened(passage_text(passage, note.title, as_markdown=True), PASSAGE_CHARACTERS)
+        text = shortened(passage_text(passage, note.title), PASSAGE_CHARACTERS)
     lines = f"{first}-{last}" if last > first else f"{first}"
     return without_empty({"heading": passage.heading, "lines": lines, "text": text})
 

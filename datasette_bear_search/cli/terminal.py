@@ -12,9 +12,9 @@ from urllib.parse import quote
 from ..notes import counted, local_day, printable, without_parent_tags
 from ..search.engine import SearchResponse
 from ..search.notes.similar import SimilarNote, SimilarNotes
-from ..search.results.marks import END_MARK, MARK, unmarked
+from ..search.results.marks import MarkedText, Text
 from ..search.results.records import Hit
-from ..search.results.snippets import shortened, with_words_marked
+from ..search.results.snippets import shortened
 from .output import PLAIN, Screen, echo, screen_for, style
 
 # Characters of a passage that are shown.
@@ -35,9 +35,7 @@ def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) 
     cards: list[str] = []
     is_found = True
     for number, hit in enumerate(response.results.hits, offset + 1):
-        text = _printable_marked(with_words_marked(hit.snippet))
-        if hit.file:
-            text = f"In {printable(hit.file)}: {text}"
+        text = f"In {hit.file_label}: " + hit.snippet if hit.in_file else hit.snippet
         if found and not hit.is_found and (not cards or is_found):
             cards.append(style("Weaker matches", screen, dim=True))
         is_found = hit.is_found
@@ -86,14 +84,15 @@ def markdown(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
 def explanation(response: SearchResponse) -> str:
     """Return how the query was understood, each note's scores, and where the time went."""
     results, plan = response.results, response.results.plan
-    query = results.query
+    query, terms = plan.query, plan.terms
     facts = {
         "mode": f"{query.mode}, answered by {' and '.join(results.retrievers) or 'a list'}",
         "balance": f"{plan.balance:.2f} meaning, {1 - plan.balance:.2f} words ({plan.shape})",
-        **{name: ", ".join(getattr(query, name)) for name in _TERMS},
-        "filters": ", ".join(f"{each} {of}" for each, of in query.filters.for_programs().items()),
+        **{name: ", ".join(getattr(terms, name)) for name in _TERMS},
+        "excluded": ", ".join(plan.text_filters.excluded),
+        "filters": ", ".join(f"{each} {of}" for each, of in plan.filters.for_programs().items()),
         "FTS5": plan.match or "",
-        "meaning": query.meaning if "semantic" in results.retrievers else "",
+        "meaning": terms.meaning if "semantic" in results.retrievers else "",
         "threshold": f"{plan.threshold:.3f}" if plan.threshold is not None else "",
         "time": ", ".join(f"{part} {time:.1f} ms" for part, time in response.timing_ms.items()),
     }
@@ -103,7 +102,7 @@ def explanation(response: SearchResponse) -> str:
     return "\n".join(lines)
 
 
-_TERMS = ("words", "phrases", "prefixes", "identifiers", "excluded")
+_TERMS = ("words", "phrases", "prefixes", "identifiers")
 
 
 def table(rows: Sequence[Sequence[str]], align: str = "left") -> list[str]:
@@ -117,31 +116,32 @@ def table(rows: Sequence[Sequence[str]], align: str = "left") -> list[str]:
     return ["  ".join(cells).rstrip() for cells in zip(*columns)]
 
 
-def wrapped(text: str, width: int | None) -> list[str]:
+def wrapped(text: Text, width: int | None) -> list[Text]:
     """Return lines of at most ``width`` cells."""
     if width is None:
         return [text]
-    lines, used = [""], 0
-    for word in re.findall(r"\s+|\S+", text):
-        for part in [word] if _cells(word) <= width else word:
+    lines = [(0, 0)]
+    used = 0
+    for word in re.finditer(r"\s+|\S+", str(text)):
+        parts = [word[0]] if _cells(word[0]) <= width else word[0]
+        for start, part in enumerate(parts, word.start()):
             if used and used + _cells(part) > width:
-                lines, used = [*lines, ""], 0
+                lines.append((start, start))
+                used = 0
+            if not part.isspace():
+                lines[-1] = (lines[-1][0] if used else start), start + len(part)
             if used or not part.isspace():
-                lines[-1] += part
                 used += _cells(part)
-    return [line.rstrip() for line in lines]
+    return [text[start:end] for start, end in lines]
 
 
 def _cells(text: str) -> int:
-    """Return how many cells of a terminal a text with MARK and END_MARK takes."""
-    seen = (each for each in unmarked(text) if category(each) not in ("Mn", "Me", "Cf"))
+    """Return how many cells of a terminal a text takes once it is printable."""
+    seen = (each for each in printable(text) if category(each) not in ("Mn", "Me", "Cf"))
     return sum(2 if east_asian_width(each) in "FW" else 1 for each in seen)  # Chinese takes two
 
 
-_MARKED = re.compile(f"{MARK}([^{END_MARK}]*){END_MARK}")
-
-
-def _card(number: int, note: Hit | SimilarNote, text: str, screen: Screen) -> str:
+def _card(number: int, note: Hit | SimilarNote, text: str | MarkedText, screen: Screen) -> str:
     badges = [name for name in ("pinned", "archived", "encrypted") if getattr(note, name)]
     title = printable(note.title) or "Untitled"
     if badges:
@@ -161,26 +161,19 @@ def _card(number: int, note: Hit | SimilarNote, text: str, screen: Screen) -> st
 
 
 def _excerpt(passage: str) -> str:
-    return shortened(printable(unmarked(passage)), PASSAGE_CHARACTERS)
+    return shortened(printable(passage), PASSAGE_CHARACTERS)
 
 
-def _printable_marked(text: str) -> str:
-    parts = re.split(f"([{MARK}{END_MARK}])", text)
-    return "".join(part if part in (MARK, END_MARK) else printable(part) for part in parts)
+def _block(text: str | MarkedText, screen: Screen, *, dim: bool = False) -> list[str]:
+    def part(text: str, is_match: object) -> str:
+        text = printable(text)
+        if is_match:
+            return style(text, screen, color="yellow", bold=True, underline=True)
+        return style(text, screen, dim=True) if dim else text
 
-
-def _block(text: str, screen: Screen, *, dim: bool = False) -> list[str]:
-    def highlighted(match: re.Match[str]) -> str:
-        return style(match[1], screen, color="yellow", bold=True, underline=True)
-
-    lines = []
-    opened = ""  # a match that goes on in the next line
-    for line in wrapped(text, screen.width and screen.width - len(_INDENT)) if text else ():
-        line = opened + line
-        opened = MARK if line.rfind(MARK) > line.rfind(END_MARK) else ""
-        shown = unmarked(_MARKED.sub(highlighted, line + END_MARK if opened else line))
-        lines.append(_INDENT + (style(shown, screen, dim=True) if dim else shown))
-    return lines
+    marked = MarkedText(text) if isinstance(text, str) else text
+    lines = wrapped(marked, screen.width and screen.width - len(_INDENT)) if marked.text else ()
+    return [_INDENT + "".join(part(*each) for each in line.stretches()) for line in lines]
 
 
 def _linked(text: str, url: str | None, screen: Screen) -> str:

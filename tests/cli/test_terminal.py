@@ -12,6 +12,7 @@ import pytest
 from datasette_bear_search.cli import output, terminal
 from datasette_bear_search.cli.output import Screen, screen_for
 from datasette_bear_search.cli.terminal import wrapped
+from datasette_bear_search.search.results.marks import MarkedText
 
 TEXTS = ("", "one two three", "x" * 50, "屋根の上の庭 roof 東京の旅行", "a  b")
 
@@ -39,7 +40,7 @@ def test_a_table_is_aligned_by_cells_and_drops_empty_columns():
 
 
 def test_matches_are_marked_across_lines_on_a_terminal_and_not_elsewhere():
-    marked = f"a {terminal.MARK}roof garden{terminal.END_MARK} b"
+    marked = MarkedText.read("a ⦗roof garden⦘ b")
     [line] = terminal._block(marked, output.PLAIN)
     assert line == "    a roof garden b"
     lines = terminal._block(marked, Screen(width=12, styled=True))

@@ -13,8 +13,8 @@ from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import engine
 from datasette_bear_search.search import request as search_request
 from datasette_bear_search.search.connection import open_sidecar
-from datasette_bear_search.search.results.marks import END_MARK, MARK, unmarked
 from tests.support.bear_libraries import edit
+from tests.support.marks import with_marks
 
 # FTS5's snippet() takes 2 s of processor time for these repetitions, and 100 times as long for ten
 # times as many.
@@ -44,7 +44,7 @@ def search(path, text, mode="keyword"):
 def test_a_word_repeated_15_000_times_takes_no_time(index_notes, text, mode):
     found = search(index_notes(NOTES), text, mode)
     if mode != "like":
-        assert all(f"{MARK}roof" in hit.snippet for hit in found.values())
+        assert all("⦗roof" in with_marks(hit.snippet) for hit in found.values())
 
 
 @pytest.mark.parametrize(
@@ -60,16 +60,16 @@ def test_a_word_repeated_15_000_times_takes_no_time(index_notes, text, mode):
 )
 def test_the_snippet_is_from_the_place_with_the_words(index_notes, text, snippet):
     hit = search(index_notes(NOTES), text)["A log"]
-    assert snippet.replace("⦗", MARK).replace("⦘", END_MARK) in hit.snippet
-    assert hit.snippet.startswith("…")
-    assert hit.snippet.endswith("…")
+    assert snippet in with_marks(hit.snippet)
+    assert hit.text.startswith("…")
+    assert hit.text.endswith("…")
     assert "boiler" in hit.passage.text
-    assert "Nothing of interest" in unmarked(hit.snippet)
+    assert "Nothing of interest" in hit.text
 
 
 def test_a_text_of_some_pages_is_read_whole(index_notes):
     hit = search(index_notes(NOTES), "chimney sweeping")["Middling"]
-    assert f"The {MARK}chimneys{END_MARK} were swept, and the flue." in hit.snippet
+    assert "The ⦗chimneys⦘ were swept, and the flue." in with_marks(hit.snippet)
 
 
 HUGE = (

@@ -183,22 +183,23 @@ def _redaction(body: str) -> None:
 
 
 def _part(body: str) -> None:
-    masking.masked_part("…" + body[len(body) // 2 :][:300] + "…", body, body)
+    masking.masked_part(body[len(body) // 2 :][:300], body, body)
     masking.masked_url("bear://x?id=1&header=" + body)
 
 
 def _shown(body: str) -> None:
-    hit = "".join(f"\x02{part}\x03" for part in body.split(" "))
+    hit = "".join(f"⦗{part}⦘" for part in body.split(" "))
     plain_text(hit)
-    marks.marked_html(hit)
-    cards._marked(hit)
-    marks.unmarked(hit)
+    marked = marks.MarkedText.read(hit)
+    marked.html()
+    cards._marked(marked)
     snippets.readable(body)
     passage = search_results_records.MatchedPassage(
         body, "a › b", 0, len(body), sentence_start=0, sentence_end=9
     )
     snippets.passage_text(passage, body)
     snippets.shortened(body, 300)
+    snippets.shortened(marked, 300)
 
 
 def _note_rows(body: str) -> None:

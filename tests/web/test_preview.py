@@ -7,8 +7,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from datasette_bear_search.search.results.marks import MarkedText
 from datasette_bear_search.web.pages.cards import LEAD, lead
 from tests.support.chromium import needs_chromium
+from tests.support.marks import with_marks
 
 SEARCH = "/-/bear-search"
 pytestmark = [*needs_chromium]
@@ -248,10 +250,9 @@ def test_searches_that_were_used_are_offered_again(open_page, address):
     ],
 )
 def test_marked_text_is_always_visible(snippet, shown):
-    from datasette_bear_search.search.results.marks import cut
-
-    place = lead(snippet)
-    before, text, after = cut(snippet, place)
-    assert shown in text
-    assert place[1] - place[0] <= max(LEAD, len(shown))
-    assert (before + text + after).replace("⟫⟪", "") == snippet
+    marked = MarkedText.read(snippet)
+    start, end = lead(marked)
+    assert shown in with_marks(marked[start:end])
+    assert end - start <= max(LEAD, len(shown))
+    parts = (marked[:start], marked[start:end], marked[end:])
+    assert "".join(map(with_marks, parts)).replace("⟫⟪", "") == snippet

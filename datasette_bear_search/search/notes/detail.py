@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -20,7 +19,6 @@ from ..planning import planner
 from ..ranking.statement import Statement
 from ..request import read_note_id
 from ..results import word_matches
-from ..results.marks import END_MARK, MARK
 from ..results.records import ListedNote
 from ..results.retrieve import checked_rows
 
@@ -141,12 +139,11 @@ def matched_words(
         marked = word_matches.marked(planned, [(text, language) for text in texts])
     except sqlite3.DatabaseError:
         return frozenset()  # the page is useful without marked words, too
-    spans = (span for text in marked for span in _MARKED.findall(text))
-    return frozenset(word.casefold() for span in spans for word in languages.tokens(span))
+    found = (text.text[span.start : span.end] for text in marked for span in text.spans)
+    return frozenset(word.casefold() for words in found for word in languages.tokens(words))
 
 
 _FLAGS = ("pinned", "archived", "trashed", "encrypted", "has_image", "has_file", "has_code")
-_MARKED = re.compile(f"{re.escape(MARK)}(.*?){re.escape(END_MARK)}", re.DOTALL)
 
 _NOTE = f"""
 select

@@ -19,7 +19,7 @@ from ..planning import planner
 from ..ranking.statement import Statement, statement_sql
 from ..results.records import ListedNote, MatchedPassage
 from ..results.retrieve import NOTE_COLUMNS, PASSAGE_COLUMNS, checked_rows, note_fields, passage_of
-from ..results.snippets import passage_text
+from ..results.snippets import passage_text, readable
 
 SIMILAR_NOTES = 10
 
@@ -81,7 +81,7 @@ class SimilarNote(ListedNote):
 
     @property
     def text(self) -> str:
-        return passage_text(self.passage, self.title) if self.passage else ""
+        return readable(passage_text(self.passage, self.title)).text if self.passage else ""
 
     @property
     def why(self) -> str:

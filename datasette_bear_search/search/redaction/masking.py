@@ -1,6 +1,6 @@
 """Text → the same text with its secrets masked: keys, tokens, named passwords, card numbers.
 
-Each character of a secret becomes ``●``, so that offsets, lines and marks stay the same. The
+Each character of a secret becomes ``●``, so that offsets and lines stay the same. The
 package ``detect_secrets`` (extra ``redact``) detects most secrets; the rules here and in
 ``named_secrets`` find others.
 """
@@ -23,13 +23,13 @@ from ...notes import INVISIBLE, JOINERS, VARIANTS, ForeseenError
 from ...query import fts5
 from ...query.fts5 import unique
 from ..planning import spelling
-from ..results.marks import ELLIPSIS, END_MARK, MARK
+from ..results.marks import CHARACTERS
 from .named_secrets import described, named_secrets
 
 if TYPE_CHECKING:
     from ...sqlite import sqlite3
     from ..notes.similar import SimilarNote, SimilarNotes
-    from ..results.records import Hit, MatchedPassage
+    from ..results.records import FoundNote, MatchedPassage
 
 MASK = "●"
 
@@ -86,19 +86,15 @@ def require() -> None:
 
 
 def masked(text: str) -> str:
-    """Return the text with its secrets masked. Its length and its marks stay the same."""
+    """Return the text with its secrets masked. Its length stays the same."""
     return _with_masks(text, secrets(text))
 
 
 def masked_part(part: str, *wholes: str) -> str:
-    """Mask the secrets in a part of these texts, such as a snippet, even if they are cut off."""
-    plain, places = _without(_MARKS, part)
-    core = plain.strip(ELLIPSIS)
-    start = plain.find(core)
+    """Mask the secrets in a part of these texts, such as a passage, even if they are cut off."""
     found = list(secrets(part))
-    for whole in wholes if core else ():
-        for left, right in _of_part(core, whole):
-            found.append((places[start + left], places[start + right - 1] + 1))
+    for whole in wholes if part else ():
+        found += _of_part(part, whole)
     return _with_masks(part, found)
 
 
@@ -158,7 +154,7 @@ where id in (select rowid from {WORD_INDEX} where {WORD_INDEX} match ?)
 # --- records, whose text changes but not its offsets
 
 Record = TypeVar("Record")
-Found = TypeVar("Found", "Hit", "SimilarNote")
+Found = TypeVar("Found", "FoundNote", "SimilarNote")
 
 # Fields with whole texts, and fields with parts of a note's text, which may cut off a secret.
 _WHOLE = frozenset(("title", "key", "heading", "attachments", "reasons", "files", "file_name"))
@@ -244,7 +240,7 @@ def _texts(
 
 
 def _secrets(text: str) -> tuple[tuple[int, int], ...]:
-    readable, places = _without(_UNREAD, text)
+    readable, places = _without_unread(text)
     rules = (_private_keys, named_secrets, _tokens, _numbers)
     found = [span for rule in rules for span in rule(readable)]
     return tuple((places[start], places[end - 1] + 1) for start, end in found if start < end)
@@ -252,21 +248,19 @@ def _secrets(text: str) -> tuple[tuple[int, int], ...]:
 
 _cached_secrets = lru_cache(CACHED_TEXTS)(_secrets)
 
-_MARKS = re.compile(f"[{MARK}{END_MARK}]")
-
-# What may interrupt a secret or its name: marks, invisible characters, Markdown's backslashes,
-# accents of their own.
-_UNSEEN = f"{MARK}{END_MARK}{INVISIBLE}{JOINERS}{VARIANTS}\u00ad\u0300-\u036f"
+# What may interrupt a secret or its name: invisible characters, those that MarkedText.read() takes
+# for marks, Markdown's backslashes, accents of their own.
+_UNSEEN = f"{''.join(CHARACTERS.values())}{INVISIBLE}{JOINERS}{VARIANTS}\u00ad\u0300-\u036f"
 _UNREAD = re.compile(f"[{_UNSEEN}]|\\\\(?=[!-/:-@\\[-`{{-~])")
 _UNREAD_HINT = re.compile(f"[{_UNSEEN}\\\\]")
 _UNREAD_IN_ASCII = re.compile(r"[\\\x00-\x08\x0e-\x1b\x1f\x7f]")  # four times as fast
 
 
-def _without(unread: re.Pattern[str], text: str) -> tuple[str, range | list[int]]:
-    """Return the text without some characters, and the old place of each remaining one."""
+def _without_unread(text: str) -> tuple[str, range | list[int]]:
+    """Return the text without such characters, and the old place of each remaining one."""
     if not (_UNREAD_IN_ASCII if text.isascii() else _UNREAD_HINT).search(text):
         return text, range(len(text))
-    left_out = {match.start() for match in unread.finditer(text)}
+    left_out = {match.start() for match in _UNREAD.finditer(text)}
     places = [place for place in range(len(text)) if place not in left_out]
     return "".join(text[place] for place in places), places
 
@@ -307,7 +301,7 @@ def _with_masks(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 # White space isn't masked, so that a private key keeps its lines.
-_MASKED = re.compile(rf"[^\s{MARK}{END_MARK}]")
+_MASKED = re.compile(r"\S")
 
 _PRIVATE_KEY = re.compile(
     r"-{4,5} ?BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)? ?-{4,5}"

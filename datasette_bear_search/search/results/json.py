@@ -1,32 +1,22 @@
-"""The results in responses: rows for programs, reasons for people."""
+"""Results → what JSON says: in the JSON API, and in the terminal with ``--json``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..planning.planner import Plan
 from .records import Hit, Results
-from .sentences import is_close
 
 
 def json_row(hit: Hit) -> dict[str, Any]:
-    """Return a hit as JSON. Its snippet is HTML with ``<mark>`` around matches."""
+    """Return a hit as JSON. Marked text becomes HTML with ``<mark>`` around matches."""
     # dataclasses.asdict() isn't used, because it copies all values, which is slow.
-    passage = hit.passage and dict(vars(hit.passage))
-    shown = {
-        "snippet": hit.snippet_html(),
-        "passage": passage,
-        "in_file": bool(hit.file),
-        "file": hit.file_name or None,
+    return vars(hit) | {
+        "passage": hit.passage and dict(vars(hit.passage)),
+        "snippet": hit.snippet.html(),
+        "marked_title": hit.marked_title.html(),
+        "marked_tags": [tag.html() for tag in hit.marked_tags],
     }
-    return {name: value for name, value in vars(hit).items() if name not in _NOT_IN_JSON} | shown
-
-
-_NOT_IN_JSON = frozenset(
-    "language around around_start goes_on templates file_text file_name marked_title "
-    "marked_tags why".split()
-)
 
 
 def json_body(
@@ -50,9 +40,17 @@ def json_body(
 
 
 def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
-    query, plan = results.query, results.plan
+    plan = results.plan
+    query, terms = plan.query, plan.terms
     return {
-        **{name: getattr(query, name) for name in _JSON_QUERY},
+        "text": query.text,
+        **{name: getattr(terms, name) for name in _TERMS},
+        "excluded": plan.text_filters.excluded,
+        "is_boolean": bool(terms.boolean),
+        "in_title": query.in_title,
+        "match": terms.match,
+        "exact": terms.exact,
+        "mode": query.mode,
         "retrievers": results.retrievers,
         "shape": plan.shape,
         "balance": plan.balance,
@@ -61,8 +59,8 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
             {"typed": typed, "searched": searched} for typed, searched in plan.corrections
         ],
         "offers": plan.offers,
-        "meaning": query.meaning,
-        "filters": query.filters.for_programs(),
+        "meaning": terms.meaning,
+        "filters": plan.filters.for_programs(),
         "clauses": [
             {"kind": token.kind, "value": token.value, "label": token.label}
             for token in query.clauses
@@ -70,27 +68,4 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
     }
 
 
-_JSON_QUERY = (
-    "text", "words", "phrases", "prefixes", "identifiers", "excluded", "is_boolean", "in_title",
-    "match", "exact", "mode",
-)  # fmt: skip
-
-
-def why_found(hit: Hit, planned: Plan) -> str:
-    query, reasons = planned.query, []
-    if hit.keyword_rank:
-        reasons.append(f"words, {_ordinal(hit.keyword_rank)}")
-    # If a note has the words, meaning is a reason only if it is close.
-    if hit.semantic_rank and (is_close(hit, planned) or not hit.keyword_rank):
-        meaning = "meaning" if hit.is_found else "loosely related"
-        reasons.append(f"{meaning}, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
-    if hit.is_exact:
-        titles = (query.text.casefold(), query.meaning.casefold())
-        reasons.append("title" if hit.title.casefold() in titles else "exactly as typed")
-    return " · ".join(reasons)
-
-
-def _ordinal(number: int) -> str:
-    is_teen = number % 100 in (11, 12, 13)
-    suffix = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number:,}{suffix}"
+_TERMS = ("words", "phrases", "prefixes", "identifiers")

@@ -3,75 +3,93 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple, TypeVar
 
-# Characters that mark matching words, the sentence closest in meaning, and code, until markup
-# replaces them. Hardly any note contains them.
-MARK, END_MARK = "⦗", "⦘"
-SENTENCE, END_SENTENCE = "⟪", "⟫"
-CODE, END_CODE = "⟬", "⟭"
+# What is marked, by its HTML element; where marks overlap, the first one is outside.
+SENTENCE, CODE, MATCH = KINDS = ('span class="bear-sentence"', "code", "mark")
+
+# Characters around what is marked while FTS5 or plain_text() has the text, for MarkedText.read().
+# Hardly any note contains them.
+CHARACTERS = {SENTENCE: "⟪⟫", CODE: "⟬⟭", MATCH: "⦗⦘"}
+
 ELLIPSIS = "…"
 
 
-def marked_html(text: str) -> str:
-    """Return the text as HTML: escaped, with ``<mark>`` in place of MARK and END_MARK.
-
-    Notes may contain these characters, too. Unpaired ones are left out, because an unclosed tag
-    would mark the rest of the page.
-    """
-    paired = _PAIR.sub(r"<mark>\1</mark>", escape(text))
-    return unmarked(paired)
+class Span(NamedTuple):
+    start: int
+    end: int
+    kind: str  # one of KINDS
 
 
-def unmarked(text: str) -> str:
-    return _ALL_MARKS.sub("", text)
+@dataclass(frozen=True)
+class MarkedText:
+    """A text and its marks. Those of one kind don't overlap."""
+
+    text: str
+    spans: tuple[Span, ...] = ()
+
+    @classmethod
+    def read(cls, text: str) -> MarkedText:
+        """Read a text with CHARACTERS. A character without its counterpart is left out."""
+        parts, spans, length = [], [], 0
+        opened: dict[str, int] = {}
+        for part in _EACH_CHARACTER.split(text):
+            if part in _STARTS:
+                opened[_STARTS[part]] = length
+            elif part not in _ENDS:
+                parts.append(part)
+                length += len(part)
+            elif (start := opened.pop(_ENDS[part], length)) < length:
+                spans.append(Span(start, length, _ENDS[part]))
+        return cls("".join(parts), tuple(spans))
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __getitem__(self, part: slice) -> MarkedText:
+        first, last, _ = part.indices(len(self.text))
+        spans = (
+            Span(max(start, first) - first, min(end, last) - first, kind)
+            for start, end, kind in self.spans
+            if start < last and first < end
+        )
+        return MarkedText(self.text[part], tuple(spans))
+
+    def __add__(self, text: str) -> MarkedText:
+        return MarkedText(self.text + text, self.spans)
+
+    def __radd__(self, text: str) -> MarkedText:
+        moved = (Span(start + len(text), end + len(text), kind) for start, end, kind in self.spans)
+        return MarkedText(text + self.text, tuple(moved))
+
+    def stretches(self, kinds: Sequence[str] = (MATCH,)) -> Iterator[tuple[str, list[str]]]:
+        """Yield the text in parts, each with the marks of these kinds that it is in."""
+        edges = [(at, at == span.end, span.kind) for span in self.spans for at in span[:2]]
+        place, active = 0, set[str]()
+        for at, is_end, kind in sorted(edge for edge in edges if edge[2] in kinds):
+            if place < at:
+                yield self.text[place:at], [each for each in kinds if each in active]
+                place = at
+            (active.discard if is_end else active.add)(kind)
+        yield self.text[place:], []
+
+    def html(self, kinds: Sequence[str] = (MATCH,)) -> str:
+        """Return the text as HTML, escaped, with an element for each mark of these kinds."""
+        # Each part has its own elements, because marks may overlap but tags may not.
+        return "".join(
+            "".join(f"<{kind}>" for kind in around)
+            + escape(text)
+            + "".join(f"</{kind.split()[0]}>" for kind in reversed(around))
+            for text, around in self.stretches(kinds)
+        )
 
 
-def page_html(text: str) -> str:
-    """Return the text as HTML, with elements for all marks: matches, sentences and code."""
-    active: set[str] = set()
-    html = []
-    for part in _EACH_MARK.split(text):
-        if part in _ELEMENTS:
-            active.add(part)
-        elif part in _ENDS:
-            active.discard(_ENDS[part])
-        elif part:
-            # Each stretch of text has its own elements, because marks may overlap but tags may not.
-            around = [element for mark, element in _ELEMENTS.items() if mark in active]
-            ends = (f"</{element.split()[0]}>" for element in reversed(around))
-            html += [*(f"<{element}>" for element in around), escape(part), *ends]
-    return "".join(html)
+# For functions that cut a text, with marks or without.
+Text = TypeVar("Text", str, MarkedText)
 
-
-def cut(text: str, place: tuple[int, int]) -> tuple[str, str, str]:
-    """Return the parts of a marked text before, in and after a span that doesn't count marks."""
-    parts = ["", "", ""]
-    at = number = 0
-    active: list[str] = []  # marks that the next part has to open again
-    for piece in _EACH_MARK.split(text):
-        if piece in _ENDS:
-            active = [mark for mark in active if mark != _ENDS[piece]]
-            parts[number] += piece
-            continue
-        if piece in _ELEMENTS:
-            active.append(piece)
-            parts[number] += piece
-            continue
-        while number < 2 and at + len(piece) > place[number]:
-            here = max(0, place[number] - at)
-            parts[number] += piece[:here] + "".join(_CLOSING[mark] for mark in reversed(active))
-            piece, at = piece[here:], at + here
-            number += 1
-            parts[number] = "".join(active)
-        parts[number] += piece
-        at += len(piece)
-    return parts[0], parts[1], parts[2]
-
-
-_PAIR = re.compile(f"{MARK}([^{MARK}{END_MARK}]*){END_MARK}")
-_ELEMENTS = {SENTENCE: 'span class="bear-sentence"', CODE: "code", MARK: "mark"}
-_ENDS = {END_SENTENCE: SENTENCE, END_CODE: CODE, END_MARK: MARK}
-_CLOSING = {mark: end for end, mark in _ENDS.items()}
-_ALL_MARKS = re.compile(f"[{''.join([*_ELEMENTS, *_ENDS])}]")
-_EACH_MARK = re.compile(f"({_ALL_MARKS.pattern})")
+_STARTS = {pair[0]: kind for kind, pair in CHARACTERS.items()}
+_ENDS = {pair[1]: kind for kind, pair in CHARACTERS.items()}
+_EACH_CHARACTER = re.compile(f"([{''.join(CHARACTERS.values())}])")

@@ -6,7 +6,7 @@ import json
 import re
 from bisect import bisect
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import islice
 
 from ...embeddings.base import Embedder
@@ -16,14 +16,14 @@ from ...markdown import FENCE, plain_text, without_html
 from ...sqlite import sqlite3
 from ..planning.planner import Plan
 from . import word_matches
-from .json import why_found
-from .marks import CODE, ELLIPSIS, END_CODE, END_SENTENCE, SENTENCE, unmarked
-from .records import Hit, MatchedPassage, Results
+from .marks import CHARACTERS, CODE, ELLIPSIS, SENTENCE, MarkedText, Text
+from .records import Found, FoundNote, Hit, MatchedPassage, RankedNote, Results
 from .retrieve import PASSAGE_TEXT
 from .sentences import (
     LINE_MARKS,
     Sentences,
     Span,
+    is_close,
     may_mark,
     scored_sentences,
     sentence_that_stands_out,
@@ -45,48 +45,51 @@ _LEFT_OVER = re.compile(r"(?=\s)(?:\s+[-–—·*+>(]|\n[ \t>]*\d{1,9}[.)]|\s\[[
 # --- the text that a result shows
 
 
-def show(results: Results, embedder: Embedder | None) -> Results:
+def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
     """Return the results with the text that each shows, and with the query's words marked.
 
     The text is the best sentences in or near a passage: the one closest in meaning if it is close
     enough, otherwise the one with the words.
     """
-    plan = results.plan
-    by_meaning = "semantic" in results.retrievers
+    plan = found.plan
     # Short texts are shown whole, so skip them: scoring them, too, would take 1.6 times as long.
     scored = scored_sentences(
         plan,
-        [hit for hit in results.hits if len(hit.around) > SHOWN or may_mark(hit, plan)],
-        embedder if by_meaning else None,
+        [note for note in found.hits if len(note.around) > SHOWN or may_mark(note, plan)],
+        embedder if "semantic" in found.retrievers else None,
     )
-    passages = []
+    chosen = []
     texts: list[tuple[str, str | None]] = []
-    for hit in results.hits:
-        sentences = scored.get(hit.id, [])
-        best = sentence_that_stands_out(hit, plan, sentences)
-        said = _shown_text(hit, plan, sentences, best), plain_text(hit.title) or hit.title
-        texts += [(text, hit.language) for text in (*said, *hit.tags)]
-        passages.append(_with_sentence(hit, best))
+    for note in found.hits:
+        sentences = scored.get(note.id, [])
+        best = sentence_that_stands_out(note, plan, sentences)
+        text = _shown_text(note, plan, sentences, best)
+        said = text.text, plain_text(note.title) or note.title, *note.tags
+        texts += [(each, note.language) for each in said]
+        chosen.append((note, _with_sentence(note, best), text))
     marked = iter(word_matches.marked(plan, texts))
-    shown = (
-        replace(
-            hit,
-            passage=passage,
-            snippet=next(marked),
+    hits = (
+        Hit(
+            **{name: getattr(note, name) for name in _FACTS} | {"passage": passage},
+            snippet=MarkedText(text.text, (*text.spans, *next(marked).spans)),
             marked_title=next(marked),
-            marked_tags=tuple(islice(marked, len(hit.tags))),
-            why=why_found(hit, plan),
+            marked_tags=tuple(islice(marked, len(note.tags))),
+            why=_why_found(note, plan),
+            in_file=bool(note.file_text),
+            file=note.file_name or None,
         )
-        for hit, passage in zip(results.hits, passages)
+        for note, passage, text in chosen
     )
-    return replace(results, hits=tuple(shown))
+    return Results(**{**vars(found), "hits": tuple(hits)})
 
 
-def readable(markdown: str) -> str:
-    """Return Markdown as text that keeps its structure in few lines.
+_FACTS = tuple(field.name for field in fields(RankedNote))
 
-    Items of a list are joined by dots, and cells of a table by bars. Code is between CODE and
-    END_CODE.
+
+def readable(markdown: str) -> MarkedText:
+    """Return Markdown as text that keeps its structure in few lines, with its code marked.
+
+    Items of a list are joined by dots, and cells of a table by bars.
     """
     lines: list[str] = []
     items: list[str] = []
@@ -102,7 +105,7 @@ def readable(markdown: str) -> str:
             items = []
         if fence:
             if code is not None:
-                lines.append(f"{CODE}{chr(10).join(code)}{END_CODE}")
+                lines.append(_coded("\n".join(code)))
             code = [] if code is None else None
         elif code is not None:
             code.append(line.rstrip())
@@ -110,12 +113,14 @@ def readable(markdown: str) -> str:
             lines.append(_readable_line(line))
     lines.append(" · ".join(filter(None, items)))
     if code:
-        lines.append(f"{CODE}{chr(10).join(code)}{END_CODE}")
-    return "\n".join(filter(str.strip, lines))
+        lines.append(_coded("\n".join(code)))
+    return MarkedText.read("\n".join(filter(str.strip, lines)))
 
 
 _ITEM = re.compile(r"\s*(?:>\s*)*(?:[-*+]|(\d{1,9}[.)]))\s+(?:\[([ xX])\]\s)?")
 _INLINE_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_coded = "{}".join(CHARACTERS[CODE]).format
+_as_sentence = "{}".join(CHARACTERS[SENTENCE]).format
 
 
 def _item(match: re.Match[str]) -> str:
@@ -134,66 +139,49 @@ def _readable_line(line: str) -> str:
     # Take out code first, because * and _ mean emphasis only outside of it.
     code = [match[1] for match in _INLINE_CODE.finditer(line)]
     parts = plain_text(_INLINE_CODE.sub("\ue000", line)).split("\ue000")
-    wrapped = [*(f"{CODE}{each}{END_CODE}" for each in code), ""]
+    wrapped = [*map(_coded, code), ""]
     return "".join(part + each for part, each in zip(parts, wrapped))
 
 
-def passage_text(passage: MatchedPassage, title: str, *, as_markdown: bool = False) -> str:
-    """Return a passage's text without its heading, which is shown separately."""
+def passage_text(passage: MatchedPassage, title: str) -> str:
+    """Return a passage's Markdown without its heading, which is shown separately."""
     first, _, rest = passage.text.strip().partition("\n")
     heading = passage.heading.split(" › ")[-1] if passage.heading else title
     is_heading = plain_text(first).strip() == plain_text(heading).strip()
-    text = rest if is_heading and rest.strip() else passage.text
-    return text.strip() if as_markdown else readable(text)
+    return (rest if is_heading and rest.strip() else passage.text).strip()
 
 
-def shortened(text: str, characters: int) -> str:
+def shortened(text: Text, characters: int) -> Text:
     """Return the beginning of a text, cut after a word, of at most this many characters."""
-    if len(text) <= characters:
+    plain = str(text)
+    if len(plain) <= characters:
         return text
-    return balanced(_without_half(text[:characters].rsplit(" ", 1)[0])) + ELLIPSIS
+    return text[: len(_without_half(plain[:characters].rsplit(" ", 1)[0]))] + ELLIPSIS
 
 
-def with_words_marked(text: str) -> str:
-    """Return the text without marks other than MARK and END_MARK."""
-    return _OTHER_MARKS.sub("", text)
-
-
-def balanced(text: str) -> str:
-    """Return a part of a marked text, with marks added where a pair was cut apart."""
-    for opening, closing in (SENTENCE, END_SENTENCE), (CODE, END_CODE):
-        if text.rfind(opening) > text.rfind(closing):
-            text += closing
-        first = text.find(closing)
-        if first >= 0 and not 0 <= text.find(opening) < first:
-            text = opening + text
-    return text
-
-
-_OTHER_MARKS = re.compile(f"[{SENTENCE}{END_SENTENCE}{CODE}{END_CODE}]")
-
-
-def _shown_text(hit: Hit, planned: Plan, sentences: Sentences, marked: Span | None) -> str:
-    if hit.encrypted or hit.passage is None:
-        return ""
-    if hit.file_text:
-        return readable(hit.file_text)
-    limit = SHOWN if planned.query.substrings else BEGINNING
-    whole = hit.around
+def _shown_text(
+    note: FoundNote, planned: Plan, sentences: Sentences, marked: Span | None
+) -> MarkedText:
+    if note.encrypted or note.passage is None:
+        return MarkedText("")
+    if note.file_text:
+        return readable(note.file_text)
+    limit = SHOWN if planned.terms.substrings else BEGINNING
+    whole = note.around
     start, end = _window(whole, sentences, limit, marked)
-    text = whole[start:end] if end >= len(whole) else _without_half(whole[start:end])
+    markdown = whole[start:end] if end >= len(whole) else _without_half(whole[start:end])
     if marked:
         first, last = marked[0] - start, marked[1] - start
-        text = f"{text[:first]}{SENTENCE}{text[first:last]}{END_SENTENCE}{text[last:]}"
-    text = readable(_with_fence(text, whole, start))
-    heading = hit.passage.heading.split(" › ")[-1] if hit.passage.heading else hit.title
-    first_line, _, rest = text.partition("\n")
-    if unmarked(first_line).strip() == plain_text(heading).strip():
-        text = rest
-    if len(text) > limit * 1.2:
-        text, end = shortened(text, limit).removesuffix(ELLIPSIS), 0
-    before = ELLIPSIS if hit.around_start or whole[:start].strip() else ""
-    return before + text + (ELLIPSIS if hit.goes_on or whole[end:].strip() else "")
+        markdown = markdown[:first] + _as_sentence(markdown[first:last]) + markdown[last:]
+    text = readable(_with_fence(markdown, whole, start))
+    heading = note.passage.heading.split(" › ")[-1] if note.passage.heading else note.title
+    first_line, _, _ = text.text.partition("\n")
+    if first_line.strip() == plain_text(heading).strip():
+        text = text[len(first_line) + 1 :]
+    if len(text.text) > limit * 1.2:
+        text, end = shortened(text, limit)[: -len(ELLIPSIS)], 0
+    before = ELLIPSIS if note.around_start or whole[:start].strip() else ""
+    return before + text + (ELLIPSIS if note.goes_on or whole[end:].strip() else "")
 
 
 def _without_half(text: str) -> str:
@@ -244,14 +232,36 @@ def _window(text: str, sentences: Sentences, limit: int, marked: Span | None) ->
     return start, end
 
 
-def _with_sentence(hit: Hit, sentence: Span | None) -> MatchedPassage | None:
-    passage = hit.passage
+def _with_sentence(note: FoundNote, sentence: Span | None) -> MatchedPassage | None:
+    passage = note.passage
     if passage is None or sentence is None:
         return passage
-    start, end = (hit.around_start + place for place in sentence)
+    start, end = (note.around_start + place for place in sentence)
     if not passage.start <= start < end <= passage.end:
         return passage
     return replace(passage, sentence_start=start, sentence_end=end)
+
+
+# --- for people, why a note was found
+
+
+def _why_found(note: RankedNote, planned: Plan) -> str:
+    reasons = []
+    if note.keyword_rank:
+        reasons.append(f"words, {_ordinal(note.keyword_rank)}")
+    # If a note has the words, meaning is a reason only if it is close.
+    if note.semantic_rank and (is_close(note, planned) or not note.keyword_rank):
+        meaning = "meaning" if note.is_found else "loosely related"
+        reasons.append(f"{meaning}, {_ordinal(note.semantic_rank)} ({note.similarity:.2f})")
+    if note.is_exact:
+        reasons.append("title" if planned.is_title(note.title) else "exactly as typed")
+    return " · ".join(reasons)
+
+
+def _ordinal(number: int) -> str:
+    is_teen = number % 100 in (11, 12, 13)
+    suffix = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{suffix}"
 
 
 # --- further passages of the notes on a page
@@ -294,7 +304,7 @@ def more_passages(
     if planned.threshold is None or not hits:
         return {}
     parameters = {
-        "meaning": planned.query.meaning,
+        "meaning": planned.terms.meaning,
         "threshold": planned.threshold,
         "notes": json.dumps([hit.id for hit in hits if hit.language not in planned.foreign]),
         "shown": json.dumps([hit.passage.id for hit in hits if hit.passage and hit.passage.id]),

@@ -18,16 +18,19 @@ from ...index.file.metadata import json_value
 from ...index.file.schema import LONG_NOTES, TOKENIZER
 from ...notes import files_of
 from ...query import fts5
-from ...query.query import Query
+from ...query.fts5 import Terms
 from ...sqlite import like_literal, sqlite3
 from ..planning.planner import Plan
-from .marks import END_MARK, MARK
+from .marks import CHARACTERS, MATCH, MarkedText, Span
 
 # Passages of a long note to read for each word, and how many of its first passages to search for
 # parts of words.
 MAX_PASSAGES_PER_WORD, MAX_PASSAGES = 8, 1000
 # Characters to show around the words in an image's or file's text.
 FILE_TEXT = 450
+
+
+_MARKS = tuple(CHARACTERS[MATCH])
 
 
 class MatchedText(NamedTuple):
@@ -46,10 +49,10 @@ class MatchedText(NamedTuple):
 
 def expressions(planned: Plan) -> list[str]:
     """Return FTS5 expressions for the words, phrases and prefixes of a query."""
-    query = planned.query
-    parts = [part for word in query.words for part in _parts(word)]
-    words = (*query.phrases, *query.identifiers, *parts, *query.completions, *planned.beginnings)
-    found = [*map(fts5.quoted, words), *map(fts5.starting_with, query.prefixes)]
+    terms = planned.terms
+    parts = [part for word in terms.words for part in _parts(word)]
+    words = (*terms.phrases, *terms.identifiers, *parts, *terms.completions, *planned.beginnings)
+    found = [*map(fts5.quoted, words), *map(fts5.starting_with, terms.prefixes)]
     return [languages.in_languages(each, planned.languages) for each in found]
 
 
@@ -61,70 +64,67 @@ def _parts(word: str) -> Sequence[str]:
     return [word, *tokens] if len(tokens) < len(fts5.tokens(word)) else [word]
 
 
-def beginnings(query: Query) -> list[str]:
+def beginnings(terms: Terms) -> list[str]:
     """Return the beginnings of the query's words, in lower case: an approximation of stems."""
-    phrases = (token for phrase in query.phrases for token in fts5.tokens(phrase))
-    words = (*query.identifiers, *query.words, *query.prefixes, *phrases)
+    phrases = (token for phrase in terms.phrases for token in fts5.tokens(phrase))
+    words = (*terms.identifiers, *terms.words, *terms.prefixes, *phrases)
     lower = (part.lower() for word in words for part in _parts(word))
     return [word if len(word) < 5 else word[: max(4, len(word) - 3)] for word in lower]
 
 
-def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[str]:
-    """Return the texts, each given with its language, with marks around the query's words."""
-    query = planned.query
+def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[MarkedText]:
+    """Return the texts, each given with its language, with the query's words marked."""
+    plain = [(MarkedText.read(text).text, language) for text, language in texts]
     if _is_inside_words(planned):
-        return [_with_substrings(query, text) for text, _ in texts]
-    match = fts5.any_of(expressions(planned))
-    if match is None:
-        return [text for text, _ in texts]
-    rows = [(place, languages.indexed(*text)) for place, text in enumerate(texts)]
-    with _word_index() as index:
-        index.executemany("insert into texts (rowid, text) values (?, ?)", rows)
-        sql = "select rowid, highlight(texts, 0, ?, ?) from texts where texts match ?"
-        found = dict(index.execute(sql, [MARK, END_MARK, match]).fetchall())
-    for place, words in rows:
-        text, language = texts[place]
-        if place in found and words != text:
-            found[place] = _with_marks_of(found[place], text, language)
-    return [found.get(place) or text for place, (text, _) in enumerate(texts)]
+        return [_with_substrings(planned.terms, text) for text, _ in plain]
+    found: dict[int, str] = {}
+    if match := fts5.any_of(expressions(planned)):
+        rows = ((place, languages.indexed(*text)) for place, text in enumerate(plain))
+        with _word_index() as index:
+            index.executemany("insert into texts (rowid, text) values (?, ?)", rows)
+            sql = "select rowid, highlight(texts, 0, ?, ?) from texts where texts match ?"
+            found = dict(index.execute(sql, [*_MARKS, match]).fetchall())
+    return [
+        _highlighted(found[place], *text) if place in found else MarkedText(text[0])
+        for place, text in enumerate(plain)
+    ]
 
 
-def _with_marks_of(highlighted: str, text: str, language: str | None) -> str:
+def _highlighted(highlighted: str, text: str, language: str | None) -> MarkedText:
     """Return a text with the marks that FTS5 put around its indexed words."""
+    found = MarkedText.read(highlighted)
+    if found.text == text:
+        return found
+    opening, closing = _MARKS
     spans: list[tuple[int, int]] = []
     is_open = False
     for word, seen in zip(languages.words(text, language), highlighted.split(" ")):
         goes_on = is_open or (spans and word.start <= spans[-1][1])
-        if is_open or MARK in seen:
+        if is_open or opening in seen:
             start = spans.pop()[0] if goes_on and spans else word.start
             spans.append((start, word.end))
-        if MARK in seen or END_MARK in seen:
-            is_open = seen.rfind(MARK) > seen.rfind(END_MARK)
-    parts, end = [], 0
-    for start, stop in spans:
-        parts += [text[end:start], MARK, text[start:stop], END_MARK]
-        end = stop
-    return "".join([*parts, text[end:]])
+        if opening in seen or closing in seen:
+            is_open = seen.rfind(opening) > seen.rfind(closing)
+    return MarkedText(text, tuple(Span(*span, MATCH) for span in spans))
 
 
-def _with_substrings(query: Query, text: str) -> str:
+def _with_substrings(terms: Terms, text: str) -> MarkedText:
     # Marks words inside of longer ones, and words in scripts without spaces.
-    parts = sorted(map(re.escape, query.substrings), key=len, reverse=True)
-    if not parts:
-        return text
-    return re.sub("|".join(parts), rf"{MARK}\g<0>{END_MARK}", text, flags=re.IGNORECASE)
+    parts = sorted(map(re.escape, terms.substrings), key=len, reverse=True)
+    found = re.finditer("|".join(parts), text, flags=re.IGNORECASE) if parts else ()
+    return MarkedText(text, tuple(Span(*match.span(), MATCH) for match in found))
 
 
 def best_places(
     connection: sqlite3.Connection, planned: Plan, note_ids: Sequence[int]
 ) -> Mapping[int, MatchedText]:
     """Return the place in each note that matches the query's words best, by note id."""
-    query = planned.query
+    searched = planned.terms
     wanted = [] if _is_inside_words(planned) else expressions(planned)
     match = fts5.any_of(wanted)
-    terms = [*map(str.lower, query.phrases), *beginnings(query)]
+    terms = [*map(str.lower, searched.phrases), *beginnings(searched)]
     if match is None:
-        terms = [text.lower() for text in query.substrings]
+        terms = [text.lower() for text in searched.substrings]
     if not terms or not note_ids:
         return {}
     candidates = list(_candidates(connection, note_ids, terms, wanted))

@@ -12,10 +12,10 @@ from markupsafe import Markup
 from ...markdown import plain_text
 from ...notes import can_be_opened, local_day, scheme_of, without_parent_tags
 from ...search.planning.planner import Plan
-from ...search.results.marks import END_SENTENCE, MARK, SENTENCE, cut, page_html, unmarked
+from ...search.results.marks import KINDS, MATCH, SENTENCE, MarkedText
 from ...search.results.records import Hit, ListedNote, MatchedPassage
 from ...search.results.sentences import is_close
-from ...search.results.snippets import SHOWN, passage_text, shortened
+from ...search.results.snippets import SHOWN, passage_text, readable, shortened
 from ..requests.freshness import age
 from .urls import LabeledUrl, Urls
 
@@ -73,14 +73,16 @@ class Card:
     why: str = ""
 
 
-def listed(urls: Urls, note: ListedNote, marked: Mapping[str, str] = {}, **fields: Any) -> Card:
+def listed(
+    urls: Urls, note: ListedNote, marked: Mapping[str, MarkedText] = {}, **fields: Any
+) -> Card:
     """Return a note's card for any list; ``fields`` are what this list shows besides."""
     tags = without_parent_tags(note.tags)
     fields = {"title": plain_text(note.title) or "Untitled", "url": urls.note(note.id)} | fields
     return Card(
         hit=note,
         tags=tuple(
-            LabeledUrl(_marked(marked.get(tag, tag)), urls.adding("tag", tag))
+            LabeledUrl(_marked(marked.get(tag, MarkedText(tag))), urls.adding("tag", tag))
             for tag in tags[:MAX_CARD_TAGS]
         ),
         more_tags=" ".join(f"#{tag}" for tag in tags[MAX_CARD_TAGS:]),
@@ -95,19 +97,18 @@ def listed(urls: Urls, note: ListedNote, marked: Mapping[str, str] = {}, **field
 
 def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()) -> Card:
     """Return the card of a hit, with further passages of its note."""
-    whole, (start, end) = len(unmarked(hit.snippet)), lead(hit.snippet)
-    before, text, after = map(_marked, cut(hit.snippet, (start, end)))
+    snippet, (start, end) = hit.snippet, lead(hit.snippet)
     return listed(
         urls,
         hit,
         dict(zip(hit.tags, hit.marked_tags)),
-        title=_marked(hit.marked_title or hit.title or "Untitled"),
+        title=_marked(hit.marked_title) or "Untitled",
         url=urls.note(hit.id, hit.passage.id if hit.passage else None),
-        heading=None if hit.file_text or not hit.passage else hit.passage.heading,
-        before=before,
-        text=text,
-        after=after,
-        is_far=start > MAX_BEFORE and whole > MAX_WHOLE,
+        heading=None if hit.in_file or not hit.passage else hit.passage.heading,
+        before=_marked(snippet[:start]),
+        text=_marked(snippet[start:end]),
+        after=_marked(snippet[end:]),
+        is_far=start > MAX_BEFORE and len(snippet.text) > MAX_WHOLE,
         more=tuple(
             ShownPassage(shown(each, hit.title), each.heading, urls.note(hit.id, each.id))
             for each in more
@@ -118,8 +119,7 @@ def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = (
 
 def badges(hit: Hit, planned: Plan) -> Iterator[Badge]:
     """Yield the reasons why a note was found, most important first."""
-    query = planned.query
-    if hit.is_exact and hit.title.casefold() in (query.text.casefold(), query.meaning.casefold()):
+    if hit.is_exact and planned.is_title(hit.title):
         yield Badge("Title", "", "The title is what you typed")
     elif hit.is_exact:
         yield Badge("Exact", "", "Contains exactly what you typed")
@@ -133,24 +133,22 @@ def badges(hit: Hit, planned: Plan) -> Iterator[Badge]:
         yield Badge(label, f"{rank} · {similarity}", title)
 
 
-def lead(snippet: str) -> tuple[int, int]:
-    """Return start and end of the part of a snippet that answers, as offsets without its marks."""
-    text = unmarked(snippet)
+def lead(snippet: MarkedText) -> tuple[int, int]:
+    """Return start and end of the part of a snippet that answers."""
+    text, end = snippet.text, LEAD
     if len(text) <= LEAD:
         return 0, len(text)
-    marks = [(len(unmarked(snippet[: at.start()])), at[0]) for at in _STARTS.finditer(snippet)]
-    sentence = next((place for place, mark in marks if mark == SENTENCE), None)
-    end = LEAD
-    if sentence is not None:
-        start = sentence
-        end = max(LEAD, len(unmarked(snippet[: snippet.index(END_SENTENCE)])) - start)
+    if sentence := next((span for span in snippet.spans if span.kind == SENTENCE), None):
+        start = sentence.start
+        end = max(LEAD, sentence.end - start)
     else:
-        words = [(place, text[place : place + 4].casefold()) for place, _ in marks]
+        places = [span.start for span in snippet.spans if span.kind == MATCH]
+        words = [(place, text[place : place + 4].casefold()) for place in places]
 
         def having(start: int) -> int:
             return len({word for place, word in words if start <= place < start + LEAD - 20})
 
-        starts = [0, *(_beginning(text, place) for place, _ in words)]
+        starts = [0, *(_beginning(text, place) for place in places)]
         start = max(starts, key=lambda place: (having(place), -place))
     if start + end >= len(text):  # not enough text is left, so start earlier
         start = min(start, text.find(" ", len(text) - LEAD) + 1)
@@ -166,7 +164,6 @@ def _beginning(text: str, place: int) -> int:
     return sentences[-1] if sentences else text.rfind(" ", 0, max(0, place - LEAD // 6)) + 1
 
 
-_STARTS = re.compile(f"[{MARK}{SENTENCE}]")
 _SENTENCE_START = re.compile(r"[.!?…]\s+|\n+")
 
 
@@ -179,8 +176,8 @@ def open_link(url: str | None, app: str = "") -> LabeledUrl | None:
 
 
 def shown(passage: MatchedPassage, title: str) -> Markup:
-    return _marked(shortened(passage_text(passage, title), SHOWN))
+    return _marked(shortened(readable(passage_text(passage, title)), SHOWN))
 
 
-def _marked(text: str) -> Markup:
-    return Markup(page_html(text))
+def _marked(text: MarkedText) -> Markup:
+    return Markup(text.html(KINDS))

@@ -198,7 +198,8 @@ async def _in_time(database: Database, read: Callable[[sqlite3.Connection], T]) 
 
 
 def _is_empty(results: Results) -> bool:
-    return results.nothing_found or not results.total
+    are_merely_near = results.hits and not results.found
+    return bool(are_merely_near) or not results.total
 
 
 # --- the page
@@ -218,7 +219,7 @@ async def _results_page(
     around, counted, home = await asyncio.gather(
         _surroundings(database, results),
         _facets(database, results),
-        _home(database, request, results.query),
+        _home(database, request, results.plan.query),
     )
     context = {
         **form_context(given, results),
@@ -231,18 +232,18 @@ async def _results_page(
         "offset": offset,
     }
     if "semantic" in results.retrievers:
-        textbook = Statement(TEXTBOOK, {"q": results.query.text})
+        textbook = Statement(TEXTBOOK, {"q": results.plan.query.text})
         context["textbook_url"] = await permissions.sql_url(datasette, request, database, textbook)
     if results.next_offset is not None:
         context["next_url"] = urls.search(drop=(), _next=results.next_offset)
     if offset:
         context["previous_url"] = urls.search(drop=(), _next=max(0, offset - PAGE_SIZE))
     if counted is not None and counted.total:
-        groups = facets.facet_groups(urls, results.query, counted)
+        groups = facets.facet_groups(urls, results.plan.query, counted)
         context["facets"] = {group.name: group for group in facets.narrowing(groups, counted.total)}
         context["at_least"] = counted.at_least
         context["timeline"] = facets.timeline(
-            counted.months, lambda period: urls.modified_in(period, results.query)
+            counted.months, lambda period: urls.modified_in(period, results.plan.query)
         )
     if may_save(database):
         this = urls.search(drop=(*OF_ONE_LIST, JUDGE)).partition("?")[2]
@@ -277,7 +278,7 @@ async def _first_results(
     # Notices about the text wait until the person pauses.
     plan = response.results.plan
     of_text = {*plan.query.notices, *plan.notices}
-    if not plan.query.substrings:
+    if not plan.terms.substrings:
         of_text |= {*response.results.notices}
     context["notices"] = [notice for notice in response.notices if notice not in of_text]
     context["is_first"] = True
@@ -287,7 +288,7 @@ async def _first_results(
 async def _results(
     urls: Urls, request: Request, database: Database, response: SearchResponse, around: Surroundings
 ) -> dict[str, Any]:
-    results, query = response.results, response.results.query
+    results, query = response.results, response.results.plan.query
     beside = filter_chips(urls)
     more = around.more_passages
     # If nothing is found, the nearest notes are shown as the results.
@@ -365,10 +366,10 @@ async def save(
 
 
 def _suggestions(urls: Urls, results: Results, filters: Sequence[LabeledUrl]) -> list[LabeledUrl]:
-    query, links = results.query, []
+    query, links = results.plan.query, []
     if filters:
         links.append(LabeledUrl("Search without filters", urls.unfiltered()))
-    if query.substrings and query.mode in ("keyword", "like"):
+    if results.plan.terms.substrings and query.mode in ("keyword", "like"):
         links.append(LabeledUrl("Search by meaning as well", urls.search(drop=("_next", "mode"))))
     newest = urls.search(drop=tuple(urls.arguments), sort="newest")
     return [*links, LabeledUrl("Browse all notes, newest first", newest)]
@@ -386,7 +387,7 @@ async def _json(request: Request, database: Database, response: SearchResponse) 
     more: dict[str, Any] = {}
     if request.args.get("_facets") == "1":
         counted = await _facets(database, results)
-        groups = facets.facet_groups(urls, results.query, counted) if counted else ()
+        groups = facets.facet_groups(urls, results.plan.query, counted) if counted else ()
         more["facets"] = {group.name: [*map(asdict, group.choices)] for group in groups}
     rerank = request.args.get("rerank") or None
     body = json_body(

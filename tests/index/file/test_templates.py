@@ -142,8 +142,8 @@ def test_a_sentence_that_many_notes_share_is_not_the_one_that_is_shown(index_not
     with open_sidecar(index_notes(notes)) as connection:
         request = search_request.SearchRequest(parse("water the tired harp"))
         hits = engine.search(connection, request).results.hits
-    assert "harp" in hits[0].snippet
-    assert CLOSING[:20] not in hits[0].snippet
+    assert "harp" in hits[0].text
+    assert CLOSING[:20] not in hits[0].text
 
 
 @pytest.mark.parametrize(

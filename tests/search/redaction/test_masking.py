@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from datasette_bear_search import demo
 from datasette_bear_search.search.redaction import masking
 from datasette_bear_search.search.redaction.masking import MASK, masked, masked_part
-from datasette_bear_search.search.results.marks import ELLIPSIS, END_MARK, MARK
 from tests.support.secrets_in_notes import NO_SECRETS, SECRETS, drawn
 
 SECRET = "gh" + "p_" + drawn(36)
@@ -45,14 +44,8 @@ def test_nothing_in_the_sample_notes_is_masked():
     assert [note for note in notes if masked(note) != note] == []
 
 
-def test_a_secret_is_masked_around_the_marks_in_it():
-    head, tail = SECRET[:10], SECRET[10:]
-    found = masked(f"my {head}{MARK}{tail}{END_MARK} here")
-    assert found == f"my {MASK * 10}{MARK}{MASK * len(tail)}{END_MARK} here"
-
-
-@pytest.mark.parametrize("between", ["\\", "\u200b", "\u00ad"])
-def test_invisible_characters_do_not_hide_a_secret(between):
+@pytest.mark.parametrize("between", ["\\", "\u200b", "\u00ad", "⦗"])
+def test_what_stands_unseen_in_a_secret_does_not_hide_it(between):
     # Programs that write Markdown put backslashes before underscores.
     text = f"token {SECRET.replace('_', between + '_')} there"
     assert masked(text) == f"token {MASK * (len(SECRET) + 1)} there"
@@ -65,7 +58,6 @@ def test_the_rest_of_a_cut_secret_is_masked(width):
         part = body[start : start + width]
         expected = masked(body)[start : start + width]
         assert masked_part(part, "A title", body) == expected
-        assert masked_part(f"{ELLIPSIS}{part}{ELLIPSIS}", body) == f"{ELLIPSIS}{expected}{ELLIPSIS}"
 
 
 def test_lines_of_a_private_key_stay_lines_where_the_cut_left_neither_beginning_nor_end():
@@ -77,11 +69,7 @@ def test_lines_of_a_private_key_stay_lines_where_the_cut_left_neither_beginning_
     assert set(found) == {MASK, "\n"}
 
 
-@given(
-    st.text(
-        alphabet=st.sampled_from(list("aZ09 -_=+/.:@\n\\●İ" + MARK + END_MARK)) | st.characters()
-    )
-)
+@given(st.text(alphabet=st.sampled_from(list("aZ09 -_=+/.:@\n\\●İ⦗⦘")) | st.characters()))
 @settings(max_examples=500, deadline=None)
 def test_no_text_changes_its_length_or_its_lines(text):
     found = masked(text)

@@ -7,7 +7,6 @@ Tests ``markdown.py``, ``search/results/word_matches.py``, ``search/results/sent
 from __future__ import annotations
 
 import re
-from html import unescape
 
 import pytest
 from hypothesis import given
@@ -24,16 +23,8 @@ from datasette_bear_search.search import engine
 from datasette_bear_search.search import request as search_request
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.planning.planner import plan
-from datasette_bear_search.search.results.marks import (
-    CODE,
-    END_CODE,
-    END_MARK,
-    MARK,
-    marked_html,
-    page_html,
-    unmarked,
-)
-from datasette_bear_search.search.results.records import Hit, MatchedPassage, Results
+from datasette_bear_search.search.results.marks import KINDS, MarkedText
+from datasette_bear_search.search.results.records import Found, FoundNote, Hit, MatchedPassage
 from datasette_bear_search.search.results.retrieve import retrieve
 from datasette_bear_search.search.results.sentences import sentence_scores
 from datasette_bear_search.search.results.snippets import (
@@ -43,6 +34,7 @@ from datasette_bear_search.search.results.snippets import (
     shortened,
     show,
 )
+from tests.support.marks import with_marks
 from tests.support.tiny_embedder import TinyEmbedder
 
 FILLER = "Nothing of interest was said about it on that day. " * 20
@@ -62,27 +54,24 @@ def shown(path, text, mode="keyword") -> dict[str, Hit]:
         return {hit.title: hit for hit in hits}
 
 
-def marked(text: str) -> str:
-    return text.replace("⦗", MARK).replace("⦘", END_MARK)
-
-
 def test_a_note_found_without_words_shows_its_beginning(index_notes):
     lines = "".join(f"- [ ] somebody has to do errand {number}\n" for number in range(9))
     note = BearNote(f"# Saturday\n\nFirst of all the post office on Elm Street.\n\n{lines}")
     path = index_notes([note])
     for text in ("", "created:2001.."):
-        snippet = shown(path, text)["Saturday"].snippet
-        assert snippet.startswith("First of all the post office on Elm Street.")
+        assert shown(path, text)["Saturday"].text.startswith(
+            "First of all the post office on Elm Street."
+        )
 
 
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
 @pytest.mark.parametrize("text", ["boiler", "boilers pressure", '"lost pressure"', "boil*"])
 def test_the_sentences_around_the_words_are_shown(index_notes, text, mode):
-    snippet = shown(index_notes(NOTES), text, mode)["Heating"].snippet
-    assert "lost pressure, said Ada." in unmarked(snippet).replace(" · ", " ")
+    snippet = shown(index_notes(NOTES), text, mode)["Heating"].text
+    assert "lost pressure, said Ada." in snippet.replace(" · ", " ")
     assert snippet.startswith("…")
     assert snippet.endswith("…")
-    assert len(unmarked(snippet)) <= SHOWN * 1.2 + 2
+    assert len(snippet) <= SHOWN * 1.2 + 2
 
 
 def test_an_answer_far_from_the_closest_passage_is_shown(index_notes):
@@ -137,8 +126,8 @@ def test_html_is_found_and_shown_only_in_code(index_notes):
 
 def test_words_are_marked_in_code_with_html(index_notes):
     path = index_notes([BearNote("# Pump\n\nThe pump in it.\n\n```\n<b>pump</b>\n```\n\nA pump.")])
-    expected = f"The ⦗pump⦘ in it.\n{CODE}<b>⦗pump⦘</b>{END_CODE}\nA ⦗pump⦘."
-    assert shown(path, "pump")["Pump"].snippet == marked(expected)
+    expected = "The ⦗pump⦘ in it.\n⟬<b>⟭⟬⦗pump⦘⟭⟬</b>⟭\nA ⦗pump⦘."
+    assert with_marks(shown(path, "pump")["Pump"].snippet) == expected
 
 
 def test_a_word_is_found_in_a_compound(index_notes):
@@ -151,30 +140,30 @@ def test_a_word_is_found_in_a_compound(index_notes):
 def test_words_are_marked_by_their_stems_in_title_tags_and_text(index_notes):
     hits = shown(index_notes(NOTES), "boiler doors")
     room = hits["The boiler room"]
-    assert room.marked_title == marked("The ⦗boiler⦘ room")
-    assert room.marked_tags == ("home", marked("home/⦗boiler⦘"))
-    assert room.snippet == marked("Its ⦗door⦘ squeaks.")
-    assert marked("The ⦗boilers⦘ lost pressure") in hits["Heating"].snippet
+    assert with_marks(room.marked_title) == "The ⦗boiler⦘ room"
+    assert [*map(with_marks, room.marked_tags)] == ["home", "home/⦗boiler⦘"]
+    assert with_marks(room.snippet) == "Its ⦗door⦘ squeaks."
+    assert "The ⦗boilers⦘ lost pressure" in with_marks(hits["Heating"].snippet)
 
 
 def test_a_match_in_an_image_or_file_says_so(index_notes):
     hit = shown(index_notes(NOTES), "ventilate")["Whiteboard"]
     assert hit.file == "b.png"
-    assert hit.snippet == marked("⦗Ventilate⦘ on Sunday")
+    assert with_marks(hit.snippet) == "⦗Ventilate⦘ on Sunday"
 
 
 def test_parts_of_words_are_marked_where_they_are_searched_for(index_notes):
     path = index_notes(NOTES)
-    assert marked("A ⦗cat⦘egory") in shown(path, "cat", "like")["Concatenating"].snippet
-    assert MARK not in shown(path, "category own")["Concatenating"].marked_title
+    assert "A ⦗cat⦘egory" in with_marks(shown(path, "cat", "like")["Concatenating"].snippet)
+    assert not shown(path, "category own")["Concatenating"].marked_title.spans
 
 
 def test_an_encrypted_note_shows_no_text(index_notes):
-    assert shown(index_notes(NOTES), "locked")["Locked"].snippet == ""
+    assert shown(index_notes(NOTES), "locked")["Locked"].text == ""
 
 
 def test_a_list_shows_how_its_notes_begin(index_notes):
-    snippet = shown(index_notes(NOTES), "created:2000..")["Heating"].snippet
+    snippet = shown(index_notes(NOTES), "created:2000..")["Heating"].text
     assert snippet.startswith("Nothing of interest")
     assert len(snippet) <= 250
 
@@ -201,38 +190,15 @@ def test_a_list_shows_how_its_notes_begin(index_notes):
     ],
 )
 def test_markdown_keeps_its_structure_in_few_lines(markdown, text):
-    assert readable(markdown) == text.replace("⟬", CODE).replace("⟭", END_CODE)
-
-
-@pytest.mark.parametrize("as_html", [marked_html, page_html])
-def test_html_of_a_note_s_words_is_escaped(as_html):
-    html = as_html(marked("<script>a()</script> & ⦗<b>⦘"))
-    escaped = "&lt;script&gt;a()&lt;/script&gt; &amp; <mark>&lt;b&gt;</mark>"
-    assert html == escaped
-
-
-@given(text=st.text("ab <&⦗⦘⟪⟫⟬⟭", max_size=30))
-def test_html_of_marks_is_well_formed_whatever_they_enclose(text):
-    html = page_html(text)
-    open_tags: list[str] = []
-    for is_end, name in re.findall(r"<(/?)(\w+)[^>]*>", html):
-        if is_end:
-            assert open_tags.pop() == name
-        else:
-            open_tags.append(name)
-    assert not open_tags
-    plain = unescape(re.sub(r"<[^>]*>", "", html))
-    assert plain == re.sub("[⦗⦘⟪⟫⟬⟭]", "", text)
+    assert with_marks(readable(markdown)) == text
 
 
 def test_a_passage_is_shown_without_its_heading_unless_there_is_nothing_else():
     text = "## Heating\n\nThe *boiler* lost pressure.\nSue came."
     passage = MatchedPassage(text, "House › Heating", 0, len(text))
-    assert passage_text(passage, "House log") == "The boiler lost pressure.\nSue came."
-    as_markdown = passage_text(passage, "House log", as_markdown=True)
-    assert as_markdown == "The *boiler* lost pressure.\nSue came."
+    assert passage_text(passage, "House log") == "The *boiler* lost pressure.\nSue came."
     only = MatchedPassage("## Heating", "House › Heating", 0, 10)
-    assert passage_text(only, "House log") == "Heating"
+    assert passage_text(only, "House log") == "## Heating"
 
 
 def test_a_long_text_is_cut_between_words():
@@ -242,7 +208,7 @@ def test_a_long_text_is_cut_between_words():
         shortened("see [[Cabin log, 2024]] and [[The left knee]]", 38)
         == "see [[Cabin log, 2024]] and…"
     )
-    assert shortened(f"{CODE}one two three{END_CODE}", 10) == f"{CODE}one two{END_CODE}…"
+    assert with_marks(shortened(MarkedText.read("⟬one two three⟭"), 10)) == "⟬one two⟭…"
 
 
 PASSAGE = "We met at nine. The boiler lost pressure again. Sue brought the good biscuits."
@@ -307,14 +273,14 @@ def test_a_sentence_lies_within_any_text(query, passage):
         assert passage[start:end] == passage[start:end].strip()
 
 
-def found(sidecar_path, query: str, mode: str = "hybrid") -> tuple[Results, Embedder]:
+def found(sidecar_path, query: str, mode: str = "hybrid") -> tuple[Found[FoundNote], Embedder]:
     connection = database.connect(sidecar_path)
     search_connection.register(connection)
     search_connection.register_embed(connection)
     planned = plan(connection, parse(query, mode))
     state = database.read_state(connection)
     embedder = registry.get_embedder(state.model)
-    embedder.embed_query(planned.query.meaning)
+    embedder.embed_query(planned.terms.meaning)
     return retrieve(connection, planned, semantic=mode != "keyword"), embedder
 
 
@@ -327,7 +293,7 @@ def test_the_offsets_count_characters_of_the_body(write, bear_index, sidecar_pat
     [(stored,)] = database.connect(sidecar_path).execute("select body from notes").fetchall()
     sentence = "The boiler lost pressure again."
     assert stored[hit.passage.sentence_start : hit.passage.sentence_end] == sentence
-    html = page_html(hit.snippet)
+    html = hit.snippet.html(KINDS)
     assert re.sub("</?mark>", "", html).count('<span class="bear-sentence">') >= 1
 
 
@@ -337,7 +303,7 @@ def test_a_query_of_one_or_two_words_marks_no_sentence(write, bear_index, sideca
     bear_index()
     [hit] = show(*found(sidecar_path, query)).hits
     assert hit.passage.sentence_start is None
-    assert marked("⦗boiler⦘") in hit.snippet
+    assert "⦗boiler⦘" in with_marks(hit.snippet)
 
 
 class Wordless(TinyEmbedder):
@@ -355,7 +321,7 @@ def test_a_model_without_word_pieces_marks_nothing(write, bear_index, sidecar_pa
         wordless.pieces(["boiler"])
     [hit] = show(results, wordless).hits
     assert hit.passage.sentence_start is None
-    assert marked("⦗boiler⦘") in hit.snippet
+    assert "⦗boiler⦘" in with_marks(hit.snippet)
 
 
 def test_the_real_model_finds_the_sentence_that_shares_no_word():
