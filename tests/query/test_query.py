@@ -162,7 +162,7 @@ def test_single_quotation_marks_around_several_words_are_a_phrase(text, phrases,
 
 
 def test_a_phrase_in_single_quotation_marks_is_excluded():
-    assert parse("tiles -'roof garden'").excluded == ("roof garden",)
+    assert parse("tiles -'roof garden'").filters.excluded == ("roof garden",)
 
 
 def test_an_open_quotation_mark_is_a_phrase_to_the_end():
@@ -582,4 +582,4 @@ def test_a_word_that_fts5_can_find_is_searched_for(text):
     "text", ["ls with the -l option", "pip install -e .", "hexdump -C", "rm -rf it"]
 )
 def test_options_of_commands_are_not_exclusions(text):
-    assert parse(text).excluded == ()
+    assert parse(text).filters.excluded == ()

@@ -183,7 +183,7 @@ def test_a_time_that_is_not_meant_stays_words(text):
     ],
 )
 def test_words_that_only_ask_for_notes_of_a_time_are_not_searched_for(text, searched):
-    assert parse(text).meaning == searched
+    assert parse(text).terms.meaning == searched
 
 
 def test_a_time_is_taken_out_of_what_is_searched_for():

@@ -7,7 +7,6 @@ where a model's similarities lie.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -85,7 +84,7 @@ def test_crowded_similarities_change_no_result(libraries, query, mode):
 
 def rows(response) -> list[dict[str, Any]]:
     shown = ("id", "title", "similarity", "blend", "score", "is_found", "keyword_rank", "snippet")
-    found = [{name: asdict(hit)[name] for name in shown} for hit in response.hits]
+    found = [{name: getattr(hit, name) for name in shown} for hit in response.hits]
     return [{**row, "found": response.results.found} for row in found]
 
 

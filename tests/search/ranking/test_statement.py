@@ -19,7 +19,7 @@ from datasette_bear_search.index.file import vectors
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.sqlite import sqlite3
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 # Functions that only calculate, so that every row may call them.
 ARITHMETIC = {"rrf", "decay"}
