@@ -8,6 +8,7 @@ import sys
 import threading
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
@@ -16,10 +17,17 @@ from mmap import ACCESS_READ, mmap
 from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
-from ... import languages
+from ... import folding, languages
 from ...embeddings import registry
 from ...index.file import database, metadata
-from ...index.file.schema import STEM_VOCABULARY, TOKENIZER, WORD_VOCABULARY, WORDS_TOKENIZER
+from ...index.file.schema import (
+    SPELLINGS,
+    STEM_VOCABULARY,
+    TOKENIZER,
+    WORD_VOCABULARY,
+    WORDS,
+    WORDS_TOKENIZER,
+)
 from ...sqlite import sqlite3
 
 # Minimum letters, maximum edits. An edit is a letter inserted, deleted or replaced, or two swapped.
@@ -43,6 +51,12 @@ ALL_WORDS_UP_TO = 20_000
 
 # Completions of a prefix. Each costs a scan of the notes that have the word.
 MAX_COMPLETIONS = 20
+
+# Words with accents to look at for a prefix without them.
+MAX_SPELLINGS = 500
+
+# Notes to read to see how a word is written.
+MAX_READ = 3
 
 # Cached word lists of a megabyte or a few each.
 CACHED_LISTS = 8
@@ -72,7 +86,7 @@ def stems(text: str) -> Sequence[str]:
 
 def words(text: str) -> list[str]:
     """Return the tokens of a text without stemming, as in corrections and completions."""
-    return _tokens("unstemmed", text)
+    return _tokens("unstemmed", folding.normalized(text))
 
 
 class Correction(NamedTuple):
@@ -85,9 +99,9 @@ class Correction(NamedTuple):
 def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     """Return the words of the notes that a word was probably meant to be; None if none is near.
 
-    These are the words with the fewest edits (Damerau-Levenshtein distance). One is sure if it is
-    the only one, a slip away from the typed word, and that is no word in any language: no token of
-    the model, not in a dictionary, no capitalized name, no accents (nobody types them by accident).
+    These are the words with the fewest edits (Damerau-Levenshtein distance) without accents. One is
+    sure if it is the only one, a slip away from the typed word, and that is no word in any
+    language: no token of the model, not in a dictionary, no name (capitalized, unlike the other).
     """
     edits = next((edits for length, edits in MAX_EDITS if len(word) >= length), 0)
     if not edits or not re.fullmatch(r"[^\W\d_]+", word):
@@ -96,53 +110,72 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
-    folded = _folded(word)
+    typed = folding.plain(word)
     has_few_notes = metadata.count_notes(connection) <= ALL_WORDS_UP_TO
     near = {
-        term: (distance, notes[term])
-        for initial in ([""] if has_few_notes else sorted(set(folded[:2])))
-        for length, notes in _words_beginning_with(connection, initial).items()
-        if abs(length - len(word)) <= edits
-        for term, distance, _ in process.extract(
-            folded, list(notes), scorer=OSA.distance, score_cutoff=edits, limit=None
+        form: (distance, *words[form])
+        for initial in ([""] if has_few_notes else sorted(set(typed[:2])))
+        for length, words in _words_beginning_with(connection, initial).items()
+        if abs(length - len(typed)) <= edits
+        for form, distance, _ in process.extract(
+            typed, list(words), scorer=OSA.distance, score_cutoff=edits, limit=None
         )
     }
     if not near:
         return None
-    fewest = min(distance for distance, _ in near.values())
+    fewest = min(distance for distance, *_ in near.values())
     model = metadata.get_meta(connection, "model")
     if fewest > 1 and registry.is_token(model, word):
         return None  # a real word two edits away, such as "password" from "passport"
     found = sorted(
-        (term for term, (distance, _) in near.items() if distance == fewest),
+        (form for form, (distance, *_) in near.items() if distance == fewest),
         # Prefer swapped letters, then the same first letter, which people usually get right.
-        key=lambda term: (
-            sorted(term) != sorted(folded),
-            term[0] != folded[0],
-            -near[term][1],
-            term,
+        key=lambda form: (
+            sorted(form) != sorted(typed),
+            form[0] != typed[0],
+            -near[form][1],
+            form,
         ),
     )
+    written = [_as_written(connection, near[form][2]) for form in found[:MAX_CORRECTIONS]]
     is_sure = (
-        fewest == len({stem for term in found for stem in stems(term)}) == 1
-        and word.islower()
-        and word == folded
-        and _is_slip(word, found[0])
-        and not registry.is_token(model, word)
-        and not _is_in_dictionary(word)
+        fewest == len({stem for form in found for stem in stems(form)}) == 1
+        and (word.islower() or (word.istitle() and written[0].istitle()))
+        and _is_slip(typed, found[0])
+        and not registry.is_token(model, word.lower())
+        and not _is_in_dictionary(word.lower())
     )
-    return Correction(tuple(found[:MAX_CORRECTIONS]), is_sure)
+    return Correction(tuple(written), is_sure)
+
+
+def _as_written(connection: sqlite3.Connection, word: str) -> str:
+    """Return a word of the vocabulary as some notes have it, in capitals if all of them do."""
+    sql = f"""
+    select title || char(10) || coalesce(body, '') || char(10) || tags || coalesce(attachments, '')
+    from notes where id in (select rowid from {WORDS} where {WORDS} match ? limit {MAX_READ})
+    """
+    found: Counter[str] = Counter()
+    for (text,) in connection.execute(sql, [f'"{word}"']):
+        found.update(re.findall(rf"\b{word}\b", folding.normalized(text), re.IGNORECASE))
+    return max(found, key=lambda form: (found[form], form), default=word)
 
 
 def completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
     """Return at most MAX_COMPLETIONS words of the notes with a prefix, most frequent first."""
-    if not (folded := _folded(prefix)):
+    written, typed = folding.normalized(prefix).lower(), folding.plain(prefix)
+    if not words(prefix):
         return []
-    rows = connection.execute(
-        f"select term from {WORD_VOCABULARY} where term >= ? and term < ? "
-        "order by doc desc, term limit ?",
-        [folded, folded + "\U0010ffff", MAX_COMPLETIONS],
-    )
+    range_of = "{0} >= :{1} and {0} < :{1} || char(0x10ffff)"
+    sql = f"""
+    select term from {WORD_VOCABULARY}
+    where {range_of.format("term", "written")}
+      or term in (
+        select spelling from {SPELLINGS}
+        where {range_of.format("typed", "typed")} limit {MAX_SPELLINGS}
+      )
+    order by doc desc, term limit {MAX_COMPLETIONS}
+    """
+    rows = connection.execute(sql, {"written": written, "typed": typed})
     return [term for (term,) in rows]
 
 
@@ -208,11 +241,12 @@ def _hash(word: str) -> int:
 
 def _words_beginning_with(
     connection: sqlite3.Connection, initial: str
-) -> dict[int, dict[str, int]]:
-    """Return words by length, with their numbers of notes. Cache them until the file changes.
+) -> dict[int, dict[str, tuple[int, str]]]:
+    """Return words without accents, by length, with their notes and how most notes spell them.
 
-    Counting the notes of all words in 10,000 notes takes SQLite .07 s, three quarters of a search,
-    and a person who goes on typing after a mistake starts a search with each key.
+    They are cached until the file changes: counting the notes of all words in 10,000 notes takes
+    SQLite .07 s, three quarters of a search, and a person who goes on typing after a mistake starts
+    a search with each key.
     """
     state = database.file_state(connection)
     key = state and (*state, initial)
@@ -220,21 +254,23 @@ def _words_beginning_with(
     if words is None:
         words = {}
         for term, notes in connection.execute(
-            f"select term, doc from {WORD_VOCABULARY} where term >= ? and term < ?",
-            [initial, initial + "\U0010ffff"],
+            f"""
+            select term, doc from {WORD_VOCABULARY} where term >= :initial and term < :end
+            union select term, doc from {SPELLINGS} join {WORD_VOCABULARY} on term = spelling
+            where typed >= :initial and typed < :end
+            """,
+            {"initial": initial, "end": initial + "\U0010ffff"},
         ):
-            words.setdefault(len(term), {})[term] = notes
+            form = term if term.isascii() else folding.plain(term)
+            same_length = words.setdefault(len(form), {})
+            others, spelled = same_length.get(form, (0, term))
+            same_length[form] = max((others, spelled), (notes, term))
         if key:
             database.keep(_word_lists, key, words, CACHED_LISTS)
     return words
 
 
-_word_lists: dict[tuple[object, ...], dict[int, dict[str, int]]] = {}
-
-
-def _folded(word: str) -> str:
-    # As in the vocabulary: lower case, without diacritics, but not stemmed.
-    return "".join(_tokens("unstemmed", word))
+_word_lists: dict[tuple[object, ...], dict[int, dict[str, tuple[int, str]]]] = {}
 
 
 def _tokens(tokenizer: str, text: str) -> list[str]:

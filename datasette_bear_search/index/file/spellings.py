@@ -1,0 +1,33 @@
+"""The notes' words with accents, by what people type for them: informacao for informação.
+
+Stemmers see the accents, so the stem of a word that is typed without them isn't the word's.
+"""
+
+from __future__ import annotations
+
+from ...folding import typed_forms
+from ...sqlite import sqlite3
+from .schema import SPELLINGS, WORD_VOCABULARY
+
+# Latin letters that aren't ASCII, Greek ones, and ё. Other alphabets are typed as they are written.
+_WITH_ACCENTS = "*[\u00df-\u024f\u0370-\u03ff\u0451\u1e00-\u1fff]*"
+
+
+def update_spellings(connection: sqlite3.Connection) -> None:
+    """Store the words with accents that the notes have now, inside the caller's transaction."""
+    sql = f"select term from {WORD_VOCABULARY} where term glob ?"
+    words = [word for (word,) in connection.execute(sql, [_WITH_ACCENTS])]
+    wanted = {(typed, word) for word in words for typed in typed_forms(word) if typed != word}
+    stored = set(connection.execute(f"select typed, spelling from {SPELLINGS}"))
+    changes = (
+        (f"delete from {SPELLINGS} where typed = ? and spelling = ?", stored - wanted),
+        (f"insert into {SPELLINGS} values (?, ?)", wanted - stored),
+    )
+    for sql, rows in changes:
+        connection.executemany(sql, rows)
+
+
+def spellings(connection: sqlite3.Connection, typed: str) -> list[str]:
+    """Return the words with accents for which people may type this text, in lower case."""
+    sql = f"select spelling from {SPELLINGS} where typed = ?"
+    return [word for (word,) in connection.execute(sql, [typed])]
