@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -44,6 +45,14 @@ SHORTEST_SURE = 6
 # In words of LONG letters or more, any edit is a slip unless it is in the ending: "decisiones" may
 # be Spanish for "decisions".
 LONG, ENDING = 9, 3
+
+# The keys' places; each row begins half a key further right.
+_KEYS = {
+    letter: (row, column + row / 2)
+    for row, letters in enumerate(("qwertyuiop", "asdfghjkl", "zxcvbnm"))
+    for column, letter in enumerate(letters)
+}
+NEIGHBORING = 1.2  # keys: the next ones in the same row and in the rows above and below
 
 # With more notes than this, only words with the first or the second letter of a mistyped word are
 # compared to it. (The first two letters may be swapped, or the first one superfluous.)
@@ -103,6 +112,7 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     sure if it is the only one, a slip away from the typed word, and that is no word in any
     language: no token of the model, not in a dictionary, no name (capitalized, unlike the other).
     """
+    word = folding.normalized(word)
     edits = next((edits for length, edits in MAX_EDITS if len(word) >= length), 0)
     if not edits or not re.fullmatch(r"[^\W\d_]+", word):
         return None
@@ -113,7 +123,7 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     typed = folding.plain(word)
     has_few_notes = metadata.count_notes(connection) <= ALL_WORDS_UP_TO
     near = {
-        form: (distance, *words[form])
+        form: (distance, words[form])
         for initial in ([""] if has_few_notes else sorted(set(typed[:2])))
         for length, words in _words_beginning_with(connection, initial).items()
         if abs(length - len(typed)) <= edits
@@ -123,27 +133,35 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     }
     if not near:
         return None
-    fewest = min(distance for distance, *_ in near.values())
+    fewest = min(distance for distance, _ in near.values())
     model = metadata.get_meta(connection, "model")
     if fewest > 1 and registry.is_token(model, word):
         return None  # a real word two edits away, such as "password" from "passport"
     found = sorted(
-        (form for form, (distance, *_) in near.items() if distance == fewest),
+        (form for form, (distance, _) in near.items() if distance == fewest),
         # Prefer swapped letters, then the same first letter, which people usually get right.
         key=lambda form: (
             sorted(form) != sorted(typed),
             form[0] != typed[0],
-            -near[form][1],
+            -sum(near[form][1].values()),
             form,
         ),
     )
-    written = [_as_written(connection, near[form][2]) for form in found[:MAX_CORRECTIONS]]
+    lower = word.lower()
+    spelled = [
+        min(notes, key=lambda each: (OSA.distance(lower, each), -notes[each]))
+        for notes in (near[form][1] for form in found[:MAX_CORRECTIONS])
+    ]
+    written = [_as_written(connection, each) for each in spelled]
+    # Nobody types an accent by accident.
+    accents = {letter for letter in lower if not letter.isascii()}
     is_sure = (
         fewest == len({stem for form in found for stem in stems(form)}) == 1
-        and (word.islower() or (word.istitle() and written[0].istitle()))
         and _is_slip(typed, found[0])
-        and not registry.is_token(model, word.lower())
-        and not _is_in_dictionary(word.lower())
+        and accents <= {*spelled[0]}
+        and (word.islower() or (word.istitle() and written[0].istitle()))
+        and not registry.is_token(model, lower)
+        and not _is_in_dictionary(lower)
     )
     return Correction(tuple(written), is_sure)
 
@@ -182,19 +200,29 @@ def completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
 def _is_slip(typed: str, meant: str) -> bool:
     """Return whether an edit is a slip: two letters swapped, or one inside doubled or missing.
 
-    Words with another letter or ending are as often different words: mouse and house, problem and
-    problema.
+    Or one of a neighboring key. Words with another letter or ending are as often different words:
+    mouse and house, problem and problema.
     """
     if len(typed) < SHORTEST_SURE or typed[0] != meant[0]:
         return False
     if len(typed) >= LONG and typed[-ENDING:] == meant[-ENDING:]:
         return True
     if len(typed) == len(meant):
-        return sorted(typed) == sorted(meant)
+        places = [place for place, pair in enumerate(zip(typed, meant)) if len({*pair}) > 1]
+        if len(places) == 1:
+            [place] = places
+            is_inside = place < len(typed) - ENDING
+            return is_inside and _are_neighbors(typed[place], meant[place])
+        return sorted(typed) == sorted(meant) and len(places) == 2
     if len(typed) < len(meant):
         return typed[-1] == meant[-1]
     doubled = (at for at in range(1, len(typed)) if typed[at] == typed[at - 1])
     return any(typed[:at] + typed[at + 1 :] == meant for at in doubled)
+
+
+def _are_neighbors(letter: str, other: str) -> bool:
+    places = _KEYS.get(letter), _KEYS.get(other)
+    return None not in places and math.dist(*places) < NEIGHBORING  # type: ignore[arg-type]
 
 
 def _is_in_dictionary(word: str) -> bool:
@@ -241,8 +269,8 @@ def _hash(word: str) -> int:
 
 def _words_beginning_with(
     connection: sqlite3.Connection, initial: str
-) -> dict[int, dict[str, tuple[int, str]]]:
-    """Return words without accents, by length, with their notes and how most notes spell them.
+) -> dict[int, dict[str, dict[str, int]]]:
+    """Return words without accents, by length, with the number of notes of each spelling.
 
     They are cached until the file changes: counting the notes of all words in 10,000 notes takes
     SQLite .07 s, three quarters of a search, and a person who goes on typing after a mistake starts
@@ -262,15 +290,13 @@ def _words_beginning_with(
             {"initial": initial, "end": initial + "\U0010ffff"},
         ):
             form = term if term.isascii() else folding.plain(term)
-            same_length = words.setdefault(len(form), {})
-            others, spelled = same_length.get(form, (0, term))
-            same_length[form] = max((others, spelled), (notes, term))
+            words.setdefault(len(form), {}).setdefault(form, {})[term] = notes
         if key:
             database.keep(_word_lists, key, words, CACHED_LISTS)
     return words
 
 
-_word_lists: dict[tuple[object, ...], dict[int, dict[str, tuple[int, str]]]] = {}
+_word_lists: dict[tuple[object, ...], dict[int, dict[str, dict[str, int]]]] = {}
 
 
 def _tokens(tokenizer: str, text: str) -> list[str]:
