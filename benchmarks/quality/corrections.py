@@ -83,7 +83,7 @@ def judged(planned, word: str) -> str:
         return "corrected to another"
     if planned.offers:
         return "another offered"
-    return "completed" if planned.query.prefixes else "left as it is"
+    return "completed" if planned.terms.prefixes else "left as it is"
 
 
 if __name__ == "__main__":

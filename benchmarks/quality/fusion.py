@@ -121,7 +121,7 @@ def found_by_us(
     pipeline.plan(connection)
     pipeline.embed()
     pipeline.retrieve(connection)
-    return [hit.id for hit in pipeline.results.hits]
+    return [hit.id for hit in pipeline.found.hits]
 
 
 def textbook(connection: sqlite3.Connection, text: str) -> list[int]:

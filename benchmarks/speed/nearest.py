@@ -61,7 +61,7 @@ def main() -> None:
         make(path, library, arguments.passages)
     with closing(database.connect(library)) as connection:
         texts = [asked.text for asked in workload(connection, arguments.queries // 2)]
-        questions = [plan(connection, parse(text)).query.meaning for text in texts]
+        questions = [plan(connection, parse(text)).terms.meaning for text in texts]
     asked = [vector for vector in embedder.embed_queries(questions) if vector]
     measured = measure(path, asked[: arguments.queries])
     row = [cell(measured[name]) for name in ("ours", "vec0_50", "vec0_300", "numpy")]

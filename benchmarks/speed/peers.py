@@ -140,7 +140,7 @@ def ours(folder: Path, path: Path) -> Iterator[dict[str, Way]]:
         def searched(mode: str) -> Way:
             def way(text: str) -> tuple[float, int]:
                 request = read_request({"q": [text], "mode": [mode]})
-                embedder.embed_query(plan(connection, request.query).query.meaning)
+                embedder.embed_query(plan(connection, request.query).terms.meaning)
                 milliseconds, answer = timed(lambda: search(connection, request))
                 return milliseconds, answer.results.total
 

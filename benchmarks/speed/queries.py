@@ -36,7 +36,7 @@ from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.search.planning.planner import plan
 from datasette_bear_search.search.ranking.statement import search_statement
-from datasette_bear_search.search.ranking.statement_functions import remember
+from datasette_bear_search.search.ranking.statement_functions import functions_of
 from datasette_bear_search.search.request import SearchRequest
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sqlite import sqlite3
@@ -94,10 +94,10 @@ def _ask(
     connection: sqlite3.Connection, embedder: Embedder, floor: Floor, text: str
 ) -> dict[str, float]:
     """Return the milliseconds that one query takes in each way."""
-    query = plan(connection, parse(text)).query
+    meaning = plan(connection, parse(text)).terms.meaning
     all_words = any_of(quoted(word) for word in re.findall(r"\w+", text))
     times = {}
-    times["vector"], vector = timed(lambda: embedder.embed_query(query.meaning))
+    times["vector"], vector = timed(lambda: embedder.embed_query(meaning))
 
     def whole() -> None:
         pipeline = Pipeline(SearchRequest(parse(text)))
@@ -107,7 +107,7 @@ def _ask(
 
     def ranking() -> None:
         planned = plan(connection, parse(text))
-        remember(connection, planned)
+        functions_of(connection).plan = planned
         run = search_statement(planned, ("keyword", "semantic"))
         parts, _, _ = run.sql.partition(",\nsnippets as ")
         connection.execute(f"{parts}\nselect note_id, score from page", run.parameters).fetchall()

@@ -43,8 +43,7 @@ from benchmarks.lib.workload import Asked, workload
 from benchmarks.speed.floor import Floor
 from benchmarks.speed.scale import SIZE_HELP, SIZES, scaled_sidecar
 from datasette_bear_search.embeddings.base import Embedder
-from datasette_bear_search.query.fts5 import any_of, quoted
-from datasette_bear_search.query.query import Query
+from datasette_bear_search.query.fts5 import Terms, any_of, quoted
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.engine import search
 from datasette_bear_search.search.planning.planner import plan
@@ -121,7 +120,7 @@ def measure(folder: Path, size: int, count: int, http: bool = True) -> dict[str,
             kinds = list(dict.fromkeys(query.kind for query in asked))
             warm_up = WARM_UP * len(kinds)
             planned = [
-                plan(connection, read_request(query.parameters()).query).query for query in asked
+                plan(connection, read_request(query.parameters()).query).terms for query in asked
             ]
             taken = [
                 (query.kind, bench.ask_everywhere(query, understood))
@@ -158,7 +157,7 @@ class Bench:
         self._clock = time.perf_counter if server else time.process_time
         self.too_slow = 0  # requests that Datasette's time limit stopped
 
-    def ask_everywhere(self, asked: Asked, understood: Query) -> dict[str, float]:
+    def ask_everywhere(self, asked: Asked, understood: Terms) -> dict[str, float]:
         """Return the milliseconds that one query takes in each way, and the recall."""
         # Put the vector into the cache before measuring.
         vector = self._embedder.embed_query(understood.meaning)
@@ -203,7 +202,7 @@ class Bench:
         parameters = asked.parameters(mode="semantic", min_similarity="0")
         request = read_request(parameters, size=RECALL_AT)
         results = search(self._connection, request).results
-        conditions, parameters = results.query.filters.conditions()
+        conditions, parameters = results.plan.filters.conditions()
         allowed = None
         if conditions:
             rows = self._connection.execute(

@@ -146,9 +146,9 @@ def _hit(hit: Hit) -> dict[str, Any]:
     text = with_words_marked(hit.snippet).replace(MARK, "**").replace(END_MARK, "**")
     more = {
         "snippet": text,
-        "in_file": bool(hit.file),
-        "file": hit.file_name,
-        "passage": None if hit.file else _passage(hit, with_text=False),
+        "in_file": hit.in_file,
+        "file": hit.file,
+        "passage": None if hit.in_file else _passage(hit, with_text=False),
         "why": hit.why,
     }
     return note_facts(hit) | without_empty(more)

@@ -36,8 +36,8 @@ def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) 
     is_found = True
     for number, hit in enumerate(response.results.hits, offset + 1):
         text = _printable_marked(with_words_marked(hit.snippet))
-        if hit.file:
-            text = f"In {printable(hit.file)}: {text}"
+        if hit.in_file:
+            text = f"In {printable(hit.file_label)}: {text}"
         if found and not hit.is_found and (not cards or is_found):
             cards.append(style("Weaker matches", screen, dim=True))
         is_found = hit.is_found
@@ -86,14 +86,15 @@ def markdown(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
 def explanation(response: SearchResponse) -> str:
     """Return how the query was understood, each note's scores, and where the time went."""
     results, plan = response.results, response.results.plan
-    query = results.query
+    query, terms = results.query, plan.terms
     facts = {
         "mode": f"{query.mode}, answered by {' and '.join(results.retrievers) or 'a list'}",
         "balance": f"{plan.balance:.2f} meaning, {1 - plan.balance:.2f} words ({plan.shape})",
-        **{name: ", ".join(getattr(query, name)) for name in _TERMS},
-        "filters": ", ".join(f"{each} {of}" for each, of in query.filters.for_programs().items()),
+        **{name: ", ".join(getattr(terms, name)) for name in _TERMS},
+        "excluded": ", ".join(plan.text_filters.excluded),
+        "filters": ", ".join(f"{each} {of}" for each, of in plan.filters.for_programs().items()),
         "FTS5": plan.match or "",
-        "meaning": query.meaning if "semantic" in results.retrievers else "",
+        "meaning": terms.meaning if "semantic" in results.retrievers else "",
         "threshold": f"{plan.threshold:.3f}" if plan.threshold is not None else "",
         "time": ", ".join(f"{part} {time:.1f} ms" for part, time in response.timing_ms.items()),
     }
@@ -103,7 +104,7 @@ def explanation(response: SearchResponse) -> str:
     return "\n".join(lines)
 
 
-_TERMS = ("words", "phrases", "prefixes", "identifiers", "excluded")
+_TERMS = ("words", "phrases", "prefixes", "identifiers")
 
 
 def table(rows: Sequence[Sequence[str]], align: str = "left") -> list[str]:

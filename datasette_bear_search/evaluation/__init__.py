@@ -29,7 +29,7 @@ from ..search.engine import Pipeline
 from ..search.ranking.statement import DEFAULT_RANKING, Ranking
 from ..search.request import SearchRequest
 from ..search.results import rerank
-from ..search.results.records import Hit
+from ..search.results.records import RankedNote
 from ..sources.files.readonly import COPIES
 from ..sqlite import sqlite3
 from .judgments import EvaluationError, JudgedQuery, QuerySet
@@ -301,14 +301,14 @@ def _measure(query: JudgedQuery, runs: Mapping[str, Run]) -> Outcome:
         pipeline.plan(run.connection)
         pipeline.embed()
         pipeline.retrieve(run.connection)
-        seconds, results = pipeline.seconds, pipeline.results
+        seconds, found = pipeline.seconds, pipeline.found
         if engine.is_semantic(pipeline.planned.query):
             # The runs after the first find the vector in the embedder's cache.
             embed_milliseconds = embed_milliseconds or seconds["embed"] * 1000
-        hits, took = results.hits, seconds["plan"] + seconds["sql"]
+        hits, took = found.hits, seconds["plan"] + seconds["sql"]
         if run.reranker:
             started = time.perf_counter()
-            hits = rerank.rerank(hits, results.query.meaning, run.reranker).hits
+            hits = rerank.rerank(hits, found.plan.terms.meaning, run.reranker).hits
             took += time.perf_counter() - started
         values[name] = {**_metrics(query, hits), MILLISECONDS: took * 1000}
     return Outcome(query.id, query.text, embed_milliseconds, values)
@@ -335,7 +335,7 @@ def _reranker(name: str, state: database.State) -> Reranker:
     return reranker
 
 
-def _metrics(query: JudgedQuery, hits: Sequence[Hit]) -> dict[str, float]:
+def _metrics(query: JudgedQuery, hits: Sequence[RankedNote]) -> dict[str, float]:
     import pytrec_eval
 
     # Negative ranks as scores: trec_eval sorts by score and would break ties in its own way.

@@ -1,11 +1,101 @@
-"""How FTS5 reads a text: tokens, expressions, and identifiers, which are searched verbatim."""
+"""Terms → FTS5 expressions, and how FTS5 reads a text.
+
+Identifiers are searched verbatim.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from .. import languages
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What to search for, and the FTS5 expressions for it."""
+
+    meaning: str = ""  # the text to embed, without filters, exclusions and syntax
+    words: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()  # without the "*"
+    completions: tuple[str, ...] = ()  # the library's words with these prefixes
+    identifiers: tuple[str, ...] = ()  # file names, versions, codes: searched verbatim
+    open_phrase: str = ""  # the phrase without a closing quotation mark; more of it may follow
+    boolean: str | None = None  # the expression for all of this, if it is boolean syntax
+
+    @property
+    def substrings(self) -> tuple[str, ...]:
+        """The texts that LIKE searches for: all words and phrases verbatim."""
+        return unique([*self.phrases, *self.identifiers, *self.words, *self.prefixes])
+
+    @property
+    def exact_substrings(self) -> tuple[str, ...]:
+        """The texts that an exact match must contain, because to FTS5 ``C++`` is ``c``."""
+        return tuple(word for word in self.identifiers if not survives_tokenizer(word))
+
+    @cached_property
+    def match(self) -> str | None:
+        """All phrases and any words; None if there is no word for FTS5. More words rank higher."""
+        if self.boolean:
+            return self.boolean
+        loose = []
+        for word in (*self.identifiers, *self.words):
+            found = words(word)
+            # Useless alone: the s of Anna's, the letters of V(D)J, single digits of an ISBN.
+            parts = [token for token in found if len(token) > 1 or not token.isascii()]
+            # foo-bar as a whole counts more than foo and bar, but in a sentence it would count
+            # twice.
+            counts_whole = word in self.identifiers or len(self.words) <= 2 or not parts
+            has_symbols = len(tokens(word)) > len(found)  # §12 counts more than 12
+            if has_symbols or (len(found) > 1 and len(parts) != 1 and counts_whole):
+                loose.append(quoted(word))
+            loose.extend(map(quoted, parts if len(found) > 1 else found))
+        loose.extend(map(starting_with, self.prefixes))
+        # The index has stems, which may be shorter than the prefix: runn* doesn't match running
+        # (run).
+        loose.extend(map(quoted, self.completions))
+        required = self._phrases()
+        if not required:
+            return any_of(loose)
+        if loose:
+            # The first phrase satisfies this part, so the words only add to the score.
+            required.append(f"({any_of([*loose, required[0]])})")
+        return " AND ".join(required)
+
+    @cached_property
+    def exact(self) -> str | None:
+        """Its matches rank first if they contain the ``exact_substrings``, too."""
+        required = [*self._phrases(), *map(quoted, self.identifiers)]
+        return None if self.boolean else " AND ".join(required) or None
+
+    def _phrases(self) -> list[str]:
+        return [
+            starting_with(phrase) if phrase == self.open_phrase else quoted(phrase)
+            for phrase in self.phrases
+        ]
+
+    def relaxed(self) -> Terms:
+        """Return loose words instead of phrases and operators."""
+        loose = [*self.words, *(word for phrase in self.phrases for word in tokens(phrase))]
+        return replace(self, words=unique(loose), phrases=(), boolean=None)
+
+    def rewritten(self, replacements: Mapping[str, str | None]) -> Terms:
+        """Return the terms with words replaced by others or by prefixes such as ``roo*``.
+
+        A word that is mapped to None isn't searched for anymore, but stays in ``meaning``.
+        """
+        found = [word for word in (replacements.get(word, word) for word in self.words) if word]
+        meaning = self.meaning
+        for word, other in replacements.items():
+            if other and not other.endswith("*"):
+                whole_word = rf"(?<!\w){re.escape(word)}(?!\w)"
+                meaning = re.sub(whole_word, other.replace("\\", r"\\"), meaning)
+        prefixes = [*self.prefixes, *(word[:-1] for word in found if word.endswith("*"))]
+        whole = [word for word in found if not word.endswith("*")]
+        return replace(self, meaning=meaning, words=unique(whole), prefixes=unique(prefixes))
 
 
 def tokens(text: str) -> list[str]:

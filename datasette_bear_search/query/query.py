@@ -1,15 +1,15 @@
-"""What a person typed → ``Query``: words, phrases, filters, FTS5 expressions, notices."""
+"""What a person typed → ``Query``: words, phrases, filters, notices."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from . import fts5, parser, times
 from .dates import utc
 from .filters import ALIASES, Filters, operators
-from .fts5 import unique
+from .fts5 import Terms, unique
 from .lexer import QUOTES, Token, tokenize
 from .parser import Boolean, Clause
 from .times import Time
@@ -29,20 +29,10 @@ MAX_WORDS = 64
 @dataclass(frozen=True)
 class Query:
     text: str  # as typed, without control characters, cut to MAX_CHARACTERS
-    meaning: str = ""  # the text to embed, without filters, exclusions and syntax
-    words: tuple[str, ...] = ()
-    phrases: tuple[str, ...] = ()
-    prefixes: tuple[str, ...] = ()  # without the "*"
-    completions: tuple[str, ...] = ()  # the library's words with these prefixes
-    identifiers: tuple[str, ...] = ()  # file names, versions, codes: searched verbatim
-    excluded: tuple[str, ...] = ()  # words, phrases and prefixes* that no result may have
-    is_boolean: bool = False
+    terms: Terms = field(default_factory=Terms)
     in_title: bool = False
     ends_in_space: bool = False  # so the last word is complete; text itself has no final space
     beginning: str = ""  # the last word, if more of it may follow
-    open_phrase: str = ""  # the phrase without a closing quotation mark; more of it may follow
-    match: str | None = None  # FTS5 expression; None if the text has no word for FTS5
-    exact: str | None = None  # its matches rank first if they contain the exact_substrings, too
     mode: str = "auto"
     typed_filters: Filters = field(default_factory=Filters)  # from the text
     notices: tuple[str, ...] = ()
@@ -58,15 +48,14 @@ class Query:
     def filters(self) -> Filters:
         return self.filters_beside & self.typed_filters
 
-    @property
-    def substrings(self) -> tuple[str, ...]:
-        """The texts that LIKE searches for: all words and phrases verbatim."""
-        return tuple(dict.fromkeys([*self.phrases, *self.identifiers, *self.words, *self.prefixes]))
-
-    @property
-    def exact_substrings(self) -> tuple[str, ...]:
-        """The texts that an exact match must contain, because to FTS5 ``C++`` is ``c``."""
-        return tuple(word for word in self.identifiers if not fts5.survives_tokenizer(word))
+    def filters_with(self, terms: Terms) -> Filters:
+        """Return the filters from the text, with what ``in:title``, AND, OR and NOT require."""
+        required = terms.boolean
+        if self.in_title and terms.match:
+            required = f"{{title}} : ({terms.match})"
+        # As in every search, parts of words match, too; but that doesn't work for AND and OR.
+        in_title = terms.substrings if self.in_title and not terms.boolean else ()
+        return replace(self.typed_filters, required=required, required_in_title=in_title)
 
     def text_without(self, clause: Clause) -> str:
         """Return the text without one of the ``understood`` clauses."""
@@ -113,22 +102,23 @@ def parse(
             "AND, OR, NOT and NEAR were searched for as words, because the parentheses "
             "or what is in them is not complete."
         )
-    query = Query(
+    return Query(
         text=text,
+        terms=replace(
+            _terms(terms, has_clauses=bool(understood)),
+            open_phrase=_open_phrase(terms) if not ends_in_space else "",
+            # Results of the dense retriever must meet the boolean condition, too.
+            boolean=boolean.match if boolean else None,
+        ),
         mode=mode,
-        excluded=reading.excluded,
-        is_boolean=bool(boolean and boolean.match),
         in_title=reading.in_title,
         ends_in_space=ends_in_space,
-        open_phrase=_open_phrase(terms) if not ends_in_space else "",
         beginning=_beginning(text, terms) if not (boolean or ends_in_space) else "",
-        match=boolean.match if boolean else None,
-        typed_filters=reading.filters & moments,
+        typed_filters=replace(reading.filters & moments, excluded=reading.excluded),
         notices=(*notices, *reading.notices),
         understood=tuple(sorted(understood, key=lambda clause: clause.start)),
         filters_beside=filters or Filters(),
     )
-    return _with_expressions(_with_terms(query, terms))
 
 
 def without_times(query: Query) -> Query:
@@ -139,34 +129,8 @@ def without_times(query: Query) -> Query:
 def literal(query: Query) -> Query:
     """Return the same search, reading the whole text as words even if it looks like syntax."""
     words = re.sub(r'["*]', " ", query.text.translate(QUOTES)).split()
-    plain = Query(query.text, mode=query.mode, filters_beside=query.filters_beside)
-    terms = [Token("word", word, 0, 0) for word in words[:MAX_WORDS]]
-    return _with_expressions(_with_terms(plain, terms))
-
-
-def relaxed(query: Query) -> Query:
-    """Return the same search with loose words instead of phrases and operators; filters stay."""
-    words = [*query.words, *(word for phrase in query.phrases for word in fts5.tokens(phrase))]
-    return _with_expressions(replace(query, words=unique(words), phrases=(), is_boolean=False))
-
-
-def rewritten(query: Query, replacements: Mapping[str, str | None]) -> Query:
-    """Return the same search with words replaced by others or by prefixes such as ``roo*``.
-
-    A word that is mapped to None isn't searched for anymore, but stays in ``meaning``.
-    """
-    found = [word for word in (replacements.get(word, word) for word in query.words) if word]
-    words = [word for word in found if not word.endswith("*")]
-    prefixes = [word[:-1] for word in found if word.endswith("*")]
-    meaning = query.meaning
-    for word, other in replacements.items():
-        if other and not other.endswith("*"):
-            whole_word = rf"(?<!\w){re.escape(word)}(?!\w)"
-            meaning = re.sub(whole_word, other.replace("\\", r"\\"), meaning)
-    prefixes = [*query.prefixes, *prefixes]
-    return _with_expressions(
-        replace(query, meaning=meaning, words=unique(words), prefixes=unique(prefixes))
-    )
+    terms = _terms([Token("word", word, 0, 0) for word in words[:MAX_WORDS]])
+    return Query(query.text, terms, mode=query.mode, filters_beside=query.filters_beside)
 
 
 def text_with(text: str, replacements: Mapping[str, str]) -> str:
@@ -198,11 +162,6 @@ def with_value(text: str, name: str, value: str, other: str) -> str:
             form = f'{name}:"{other}"' if " " in other else f"{name}:{other}"
             text = text[: token.start + token.minus] + form + text[token.end :]
     return text
-
-
-def completed(query: Query, completions: Iterable[str]) -> Query:
-    """Return the same search with these words as the completions of its prefixes."""
-    return _with_expressions(replace(query, completions=unique(completions)))
 
 
 def _cleaned(text: str) -> tuple[str, list[str]]:
@@ -272,85 +231,32 @@ def _open_phrase(terms: Sequence[Token]) -> str:
     return last.text if last and last.is_open and last.text[-1:].isalnum() else ""
 
 
-def _with_terms(query: Query, terms: Sequence[Token]) -> Query:
+def _terms(tokens: Sequence[Token], *, has_clauses: bool = False) -> Terms:
     phrases, prefixes, identifiers, words, punctuation, meaning = [], [], [], [], [], []
-    for term in terms:
-        meaning.append(term.text.strip("*"))
-        if term.is_punctuation:
-            punctuation.append(term.text)
-        elif term.prefix:
-            prefixes.append(term.prefix)
-        elif fts5.is_identifier(term.bare) and (
+    for token in tokens:
+        meaning.append(token.text.strip("*"))
+        if token.is_punctuation:
+            punctuation.append(token.text)
+        elif token.prefix:
+            prefixes.append(token.prefix)
+        elif fts5.is_identifier(token.bare) and (
             # A phrase is an identifier only if FTS5 can't find it as a phrase.
-            term.kind == "word" or not fts5.survives_tokenizer(term.bare)
+            token.kind == "word" or not fts5.survives_tokenizer(token.bare)
         ):
-            identifiers.append(term.bare)
-        elif term.kind == "phrase" and len(fts5.tokens(term.text)) > (len(terms) > 1):
+            identifiers.append(token.bare)
+        elif token.kind == "phrase" and len(fts5.tokens(token.text)) > (len(tokens) > 1):
             # Among other terms, a single word in quotation marks is just a word.
-            phrases.append(term.text)
-        elif term.bare:
-            words.append(term.bare)
-    if len(words) == len(terms) == 1 and fts5.is_compound(words[0]):
+            phrases.append(token.text)
+        elif token.bare:
+            words.append(token.bare)
+    if len(words) == len(tokens) == 1 and fts5.is_compound(words[0]):
         identifiers, words = words, []
-    if not query.understood and len(punctuation) == len(terms):
+    if not has_clauses and len(punctuation) == len(tokens):
         words = punctuation  # if that is all that was typed, search for it
-    return replace(
-        query,
+    return Terms(
         meaning=" ".join(filter(None, meaning)),
+        words=unique(words),
         phrases=unique(phrases),
         prefixes=unique(prefixes),
         identifiers=unique(identifiers),
-        words=unique(words),
     )
-
-
-def _with_expressions(query: Query) -> Query:
-    if query.is_boolean:
-        # Results of the dense retriever must meet the boolean condition, too.
-        match, exact, required = query.match, None, query.match
-    else:
-        match, required = _match(query), None
-        identifiers = map(fts5.quoted, query.identifiers)
-        exact = " AND ".join([*_phrases(query), *identifiers]) or None
-    if query.in_title and match:
-        required = f"{{title}} : ({match})"
-    filters = replace(
-        query.typed_filters,
-        excluded=query.excluded,
-        required=required,
-        # As in every search, parts of words match, too; but that doesn't work for AND and OR.
-        required_in_title=query.substrings if query.in_title and not query.is_boolean else (),
-    )
-    return replace(query, match=match, exact=exact, typed_filters=filters)
-
-
-def _phrases(query: Query) -> list[str]:
-    return [
-        fts5.starting_with(phrase) if phrase == query.open_phrase else fts5.quoted(phrase)
-        for phrase in query.phrases
-    ]
-
-
-def _match(query: Query) -> str | None:
-    """Return the expression for all phrases and any words. BM25 ranks more words higher."""
-    loose = []
-    for word in (*query.identifiers, *query.words):
-        tokens = fts5.words(word)
-        # Useless alone: the s of Anna's, the letters of V(D)J, single digits of an ISBN.
-        parts = [token for token in tokens if len(token) > 1 or not token.isascii()]
-        # foo-bar as a whole counts more than foo and bar, but in a sentence it would count twice.
-        counts_whole = word in query.identifiers or len(query.words) <= 2 or not parts
-        has_symbols = len(fts5.tokens(word)) > len(tokens)  # §12 counts more than 12
-        if has_symbols or (len(tokens) > 1 and len(parts) != 1 and counts_whole):
-            loose.append(fts5.quoted(word))
-        loose.extend(map(fts5.quoted, parts if len(tokens) > 1 else tokens))
-    loose.extend(map(fts5.starting_with, query.prefixes))
-    # The index has stems, which may be shorter than the prefix: runn* doesn't match running (run).
-    loose.extend(map(fts5.quoted, query.completions))
-    required = _phrases(query)
-    if not required:
-        return fts5.any_of(loose)
-    if loose:
-        # The first phrase satisfies this part, so the words only add to the score.
-        required.append(f"({fts5.any_of([*loose, required[0]])})")
-    return " AND ".join(required)

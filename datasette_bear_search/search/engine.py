@@ -1,4 +1,4 @@
-"""``SearchRequest`` → plan → embed → statement → rerank → snippets → redact → ``SearchResponse``.
+"""``SearchRequest`` → plan → embed → statement → redact → rerank → snippets → ``SearchResponse``.
 
 The page, JSON API, SQL functions, terminal, agents and bear-eval all use this pipeline.
 """
@@ -15,13 +15,13 @@ from ..embeddings.rerankers import Reranker
 from ..index.file import database
 from ..index.file.database import State
 from ..notes import counted, time_left
-from ..query.query import Query, completed
+from ..query.query import Query
 from ..sqlite import snapshot, sqlite3, time_limit
 from .planning import planner
 from .planning.planner import Plan
 from .redaction import masking
 from .request import SearchRequest
-from .results.records import Hit, Results
+from .results.records import Found, FoundNote, Hit, Results
 from .results.rerank import first_stage, reranked_results, reranker_for
 from .results.retrieve import retrieve
 from .results.snippets import show
@@ -83,7 +83,6 @@ def search(
     pipeline.plan(connection)
     pipeline.embed(on_loading=on_loading)
     pipeline.retrieve(connection)
-    pipeline.redact(connection)
     pipeline.refine(on_loading=on_loading)
     return pipeline.response()
 
@@ -95,6 +94,7 @@ class Pipeline:
     """
 
     planned: Plan
+    found: Found[FoundNote]  # without secrets, if they are to be masked
     results: Results
 
     def __init__(
@@ -139,10 +139,10 @@ class Pipeline:
         # in secrets.
         if masking.words_of_secrets(connection, self.planned.foreign_words):
             self.planned = self._plan(connection, correct=False)
-        query = self.planned.query
-        if secret := masking.words_of_secrets(connection, query.completions):
-            kept = (word for word in query.completions if word not in secret)
-            self.planned = replace(self.planned, query=completed(query, kept))
+        terms = self.planned.terms
+        if secret := masking.words_of_secrets(connection, terms.completions):
+            kept = tuple(word for word in terms.completions if word not in secret)
+            self.planned = replace(self.planned, terms=replace(terms, completions=kept))
 
     def embed(
         self, *, wait: float | None = None, on_loading: Callable[[], None] = lambda: None
@@ -151,35 +151,45 @@ class Pipeline:
 
         :param wait: seconds to wait for the model, if not the same as for other models
         """
-        state, query = self._state, self.planned.query
+        state, planned = self._state, self.planned
         ranking = self._request.ranking
         self._reranker = reranker_for(ranking, state.model, self._cross_encoder)
         obstacle = semantic_obstacle(state, self._has_vector_extension)
         wait = self._seconds_left() if wait is None else wait
         # Without waiting, start to load the model for later searches, even if this one uses words.
-        is_needed = is_semantic(query) or wait == 0
+        is_needed = is_semantic(planned.query) or wait == 0
         if obstacle is None and state.model and state.has_vectors and is_needed:
             embedder = registry.get_embedder(state.model)
             if wait != 0 and not embedder.ready:
                 on_loading()
             if wait is not None and not embedder.wait_until_loaded(wait):
                 obstacle = f"{WORDS_ONLY} {embedder.failure}" if embedder.failure else LOADING
-            elif is_semantic(query):
-                obstacle = _embed(state, embedder, query)
+            elif is_semantic(planned.query):
+                obstacle = _embed(state, embedder, planned.terms.meaning)
                 self.embedder = None if obstacle else embedder
-        self.obstacle = obstacle if is_semantic(query) else None
+        self.obstacle = obstacle if is_semantic(planned.query) else None
         self._end_step("embed")
 
     def retrieve(self, connection: sqlite3.Connection) -> None:
-        """Run the statement, or raise TimeLimitExceeded."""
+        """Run the statement, and mask the secrets in what it finds; or raise TimeLimitExceeded."""
+        with snapshot(connection):
+            found = self._retrieved(connection)
+            self._end_step("sql")
+            if self._redact:
+                # Here, so that no later step has anything that mustn't be shown.
+                found = replace(found, hits=masking.masked_notes(connection, found.hits))
+                self._end_step("redact")
+        self.found = found
+
+    def _retrieved(self, connection: sqlite3.Connection) -> Found[FoundNote]:
         request, limit_ms = self._request, self._time_limit_ms
         size, offset = request.size, request.offset
         if self._reranker:
             size, offset = first_stage(size, offset)
         started = time.perf_counter()
         try:
-            with time_limit(connection, limit_ms), snapshot(connection):
-                self.results = retrieve(
+            with time_limit(connection, limit_ms):
+                return retrieve(
                     connection,
                     self.planned,
                     semantic=self.embedder is not None,
@@ -192,7 +202,6 @@ class Pipeline:
             if limit_ms is not None and (time.perf_counter() - started) * 1000 >= limit_ms:
                 raise TimeLimitExceeded("interrupted") from error
             raise
-        self._end_step("sql")
 
     def refine(self, *, on_loading: Callable[[], None] = lambda: None) -> None:
         """Rerank the first results, and choose the text that each shows."""
@@ -201,17 +210,10 @@ class Pipeline:
             if wait != 0 and not self._reranker.ready:
                 on_loading()
             size, offset = self._request.size, self._request.offset
-            self.results = reranked_results(self.results, self._reranker, size, offset, wait=wait)
+            self.found = reranked_results(self.found, self._reranker, size, offset, wait=wait)
             self._end_step("rerank")
-        self.results = show(self.results, self.embedder)
+        self.results = show(self.found, self.embedder)
         self._end_step("highlight")
-
-    def redact(self, connection: sqlite3.Connection) -> None:
-        if not self._redact:
-            return
-        hits = masking.masked_notes(connection, self.results.hits)
-        self.results = replace(self.results, hits=hits)
-        self._end_step("redact")
 
     def response(self) -> SearchResponse:
         notices = (self.obstacle, pending_notice(self._state), *self.results.notices)
@@ -230,7 +232,7 @@ class Pipeline:
         self._step_started = now
 
 
-def _embed(state: State, embedder: Embedder, query: Query) -> str | None:
+def _embed(state: State, embedder: Embedder, meaning: str) -> str | None:
     # Cache the query's vector for embed(), or return a message that says why there is none.
     try:
         embedder.load()
@@ -239,7 +241,7 @@ def _embed(state: State, embedder: Embedder, query: Query) -> str | None:
                 f"{WORDS_ONLY} The index was made with another version of the model {state.model}. "
                 f"To search by meaning, run: datasette bear-index --model {state.model}"
             )
-        embedder.embed_query(query.meaning)
+        embedder.embed_query(meaning)
     except ModelUnavailable as error:
         return f"{WORDS_ONLY} {error}"
     return None
@@ -249,7 +251,7 @@ def _embed(state: State, embedder: Embedder, query: Query) -> str | None:
 
 
 def is_semantic(query: Query) -> bool:
-    return bool(query.substrings) and query.mode in ("auto", "hybrid", "semantic")
+    return bool(query.terms.substrings) and query.mode in ("auto", "hybrid", "semantic")
 
 
 def semantic_obstacle(state: State, has_vector_extension: bool) -> str | None:

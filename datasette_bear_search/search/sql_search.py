@@ -96,8 +96,8 @@ def _with_notices(rows: Rows, notices: Sequence[str]) -> Rows:
 def _hit_row(hit: Hit) -> dict[str, Any]:
     names = ("id", "title", "url", "text", "keyword_rank", "semantic_rank", "similarity", "score")
     return {name: getattr(hit, name) for name in names} | {
-        "heading": hit.passage.heading if hit.passage and not hit.file else None,
-        "file": hit.file or None,
+        "heading": hit.passage.heading if hit.passage and not hit.in_file else None,
+        "file": hit.file_label or None,
     }
 
 

@@ -61,7 +61,6 @@ async def respond(
 
     def read(connection: sqlite3.Connection) -> None:
         pipeline.retrieve(connection)
-        pipeline.redact(connection)
         if not is_reranked:  # switching threads takes as long as a small statement
             pipeline.refine()
 

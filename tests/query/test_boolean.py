@@ -50,10 +50,10 @@ from datasette_bear_search.query.query import parse
 )
 def test_boolean_syntax_means_what_it_says(text, match):
     query = parse(text)
-    assert query.is_boolean
-    assert query.match == match
-    assert query.filters.required == match
-    assert query.exact is None
+    assert query.terms.boolean
+    assert query.terms.match == match
+    assert query.filters_with(query.terms).required == match
+    assert query.terms.exact is None
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_boolean_syntax_means_what_it_says(text, match):
 )
 def test_words_of_a_sentence_and_half_syntax_are_no_boolean_syntax(text):
     query = parse(text)
-    assert not query.is_boolean
-    assert query.filters.required is None
+    assert not query.terms.boolean
+    assert query.filters_with(query.terms).required is None
 
 
 @pytest.mark.parametrize("text", ["apple AND (pear", "NEAR(apple)", "(apple OR) pear"])
@@ -112,16 +112,16 @@ def test_boolean_syntax_that_is_not_complete_is_said_to_be_words(text):
 def test_operators_beside_or_hold_for_every_result_and_it_is_said_so():
     query = parse("apple OR tag:fruit")
     assert query.filters.values["tag"] == ("fruit",)
-    assert query.words == ("apple",)
+    assert query.terms.words == ("apple",)
     assert "OR can't be combined with filters" in query.notices[0]
 
 
 @pytest.mark.parametrize("text", ["tag:a AND tag:b", "apple AND tag:b", "-fig AND NOT plum"])
 def test_and_between_operators_is_no_word(text):
-    assert "AND" not in parse(text).words
+    assert "AND" not in parse(text).terms.words
 
 
 def test_what_is_negated_is_not_embedded():
     query = parse("(apple NOT (pear AND NEAR(fig plum))) OR quince")
-    assert query.words == ("apple", "quince")
-    assert query.meaning == "apple quince"
+    assert query.terms.words == ("apple", "quince")
+    assert query.terms.meaning == "apple quince"

@@ -57,7 +57,7 @@ def get(path):
 
 def test_a_row_is_an_operator(new_row):
     query = parse("roof begins-with:ro")
-    assert query.words == ("roof",)
+    assert query.terms.words == ("roof",)
     assert query.filters.for_programs() == {"begins_with": ("ro",)}
 
 

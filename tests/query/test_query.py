@@ -12,8 +12,6 @@ from datasette_bear_search.query.query import (
     MODES,
     literal,
     parse,
-    relaxed,
-    rewritten,
 )
 
 TODAY = datetime(2024, 3, 1)  # a Friday
@@ -70,7 +68,7 @@ def labels(query):
     ],
 )
 def test_words_are_joined_by_or_and_phrases_are_required(text, match):
-    assert parse(text).match == match
+    assert parse(text).terms.match == match
 
 
 @pytest.mark.parametrize(
@@ -90,7 +88,7 @@ def test_words_are_joined_by_or_and_phrases_are_required(text, match):
     ],
 )
 def test_punctuation_around_words_is_not_looked_for_unless_there_is_nothing_else(text, words):
-    assert parse(text).words == words
+    assert parse(text).terms.words == words
 
 
 @pytest.mark.parametrize(
@@ -119,13 +117,13 @@ def test_punctuation_around_words_is_not_looked_for_unless_there_is_nothing_else
 )
 def test_identifiers_are_found_as_they_stand(text, identifiers, exact):
     query = parse(text)
-    assert query.identifiers == identifiers
-    assert query.exact == exact
-    assert set(identifiers) <= set(query.substrings)
+    assert query.terms.identifiers == identifiers
+    assert query.terms.exact == exact
+    assert set(identifiers) <= set(query.terms.substrings)
 
 
 def test_what_fts5_takes_for_shorter_identifiers_must_stand_there_too():
-    assert parse("C++ .NET report.pdf").exact_substrings == ("C++", ".NET")
+    assert parse("C++ .NET report.pdf").terms.exact_substrings == ("C++", ".NET")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +139,7 @@ def test_what_fts5_takes_for_shorter_identifiers_must_stand_there_too():
     ],
 )
 def test_what_is_embedded_has_no_syntax(text, meaning):
-    assert parse(text).meaning == meaning
+    assert parse(text).terms.meaning == meaning
 
 
 @pytest.mark.parametrize(
@@ -158,7 +156,7 @@ def test_what_is_embedded_has_no_syntax(text, meaning):
 )
 def test_single_quotation_marks_around_several_words_are_a_phrase(text, phrases, words):
     query = parse(text)
-    assert (query.phrases, query.words) == (phrases, words)
+    assert (query.terms.phrases, query.terms.words) == (phrases, words)
 
 
 def test_a_phrase_in_single_quotation_marks_is_excluded():
@@ -167,17 +165,18 @@ def test_a_phrase_in_single_quotation_marks_is_excluded():
 
 def test_an_open_quotation_mark_is_a_phrase_to_the_end():
     query = parse('prune "apple tre')
-    assert (query.words, query.phrases, query.notices) == (("prune",), ("apple tre",), ())
-    assert '"apple tre"*' in query.match
-    assert '"apple tre"*' not in parse('prune "apple tre ').match
-    assert parse('the "').phrases == ()
+    assert (query.terms.words, query.terms.phrases) == (("prune",), ("apple tre",))
+    assert query.notices == ()
+    assert '"apple tre"*' in query.terms.match
+    assert '"apple tre"*' not in parse('prune "apple tre ').terms.match
+    assert parse('the "').terms.phrases == ()
 
 
 @pytest.mark.parametrize("typed", ["tag:", "-tag:", 'linked-to:"Roof pl', "is:pin", "created:20",
                                    "created:2024-", "created:las", "has:i", "in:ti"])  # fmt: skip
 def test_an_operator_that_is_not_complete_filters_nothing(typed):
     query = parse(f"roof {typed}")
-    assert (query.words, query.filters) == (("roof",), Filters())
+    assert (query.terms.words, query.filters) == (("roof",), Filters())
 
 
 @pytest.mark.parametrize(
@@ -208,7 +207,7 @@ def test_a_pasted_page_is_cut_and_said_so():
 @pytest.mark.parametrize("joint", [" ", " AND "])
 def test_too_many_words_are_cut_and_said_so(joint):
     query = parse(joint.join(f"w{number}" for number in range(100)))
-    assert len(query.words) == MAX_WORDS
+    assert len(query.terms.words) == MAX_WORDS
     assert query.notices == (f"Only the first {MAX_WORDS} words were searched for.",)
 
 
@@ -249,18 +248,18 @@ def test_control_characters_are_spaces():
 )
 def test_a_minus_or_a_not_leaves_out(text, excluded, words):
     query = parse(text)
-    assert query.excluded == query.filters.excluded == excluded
-    assert query.words == words
+    assert query.filters.excluded == excluded
+    assert query.terms.words == words
 
 
 def test_a_double_hyphen_is_part_of_the_word():
     query = parse("git --force")
-    assert query.identifiers == ("--force",)
-    assert not query.excluded
+    assert query.terms.identifiers == ("--force",)
+    assert not query.filters.excluded
 
 
 def test_where_text_is_looked_for_as_it_stands_so_are_and_or_and_not():
-    assert parse("a AND b NOT c", "like").words == ("a", "AND", "b", "NOT", "c")
+    assert parse("a AND b NOT c", "like").terms.words == ("a", "AND", "b", "NOT", "c")
 
 
 # Operators
@@ -349,8 +348,8 @@ def test_operators_narrow_the_search(text, expected, monkeypatch):
 
 def test_operators_are_not_words():
     query = parse("roof tag:work is:pinned created:3 weeks ago stove")
-    assert query.words == ("roof", "stove")
-    assert query.match == '"roof" OR "stove"'
+    assert query.terms.words == ("roof", "stove")
+    assert query.terms.match == '"roof" OR "stove"'
 
 
 @pytest.mark.parametrize(
@@ -373,7 +372,8 @@ def test_operators_are_not_words():
 def test_an_operator_with_a_value_that_makes_no_sense_is_words(text, words, notice):
     query = parse(text)
     assert not query.filters
-    assert query.words == words or set(words) < set(query.words + query.identifiers)
+    terms = query.terms
+    assert terms.words == words or set(words) < {*terms.words, *terms.identifiers}
     assert len(query.notices) == 1
     assert notice in query.notices[0]
 
@@ -397,8 +397,9 @@ def test_filters_beside_the_text_hold_too():
 def test_in_title_demands_a_title_with_the_words(text, required, required_in_title):
     query = parse(text)
     assert query.in_title
-    assert query.filters.required == required
-    assert query.filters.required_in_title == required_in_title
+    filters = query.filters_with(query.terms)
+    assert filters.required == required
+    assert filters.required_in_title == required_in_title
 
 
 # Clauses that were understood
@@ -450,27 +451,30 @@ def test_what_was_understood_can_be_taken_out_of_the_text(text, removed, rest):
 
 
 def test_a_relaxed_search_requires_nothing_but_its_filters():
-    query = relaxed(parse('("old apple" OR pear) AND plum* tag:x -fig in:title'))
-    assert query.match == '"pear" OR "old" OR "apple" OR "plum"*'
-    assert not query.is_boolean
-    assert query.filters.values["tag"] == ("x",)
-    assert query.filters.excluded == ("fig",)
-    assert query.filters.required == f"{{title}} : ({query.match})"
+    query = parse('("old apple" OR pear) AND plum* tag:x -fig in:title')
+    terms = query.terms.relaxed()
+    assert terms.match == '"pear" OR "old" OR "apple" OR "plum"*'
+    assert not terms.boolean
+    filters = query.filters_with(terms)
+    assert filters.values["tag"] == ("x",)
+    assert filters.excluded == ("fig",)
+    assert filters.required == f"{{title}} : ({terms.match})"
 
 
 def test_a_rewritten_search_has_other_words():
-    query = rewritten(parse("the lekaing roo"), {"the": None, "lekaing": "leaking", "roo": "roo*"})
-    assert query.words == ("leaking",)
-    assert query.prefixes == ("roo",)
-    assert query.match == '"leaking" OR "roo"*'
-    assert query.meaning == "the leaking roo"
+    typed = parse("the lekaing roo").terms
+    terms = typed.rewritten({"the": None, "lekaing": "leaking", "roo": "roo*"})
+    assert terms.words == ("leaking",)
+    assert terms.prefixes == ("roo",)
+    assert terms.match == '"leaking" OR "roo"*'
+    assert terms.meaning == "the leaking roo"
 
 
 def test_a_literal_search_reads_no_syntax_and_keeps_the_filters_beside_the_text():
     query = literal(parse("“roof” -tag:work NOT (a AND b*)", filters=Filters({"has": ("code",)})))
     assert query.filters == Filters({"has": ("code",)})
-    assert query.words == ("roof", "NOT", "a", "AND", "b")
-    assert query.identifiers == ("-tag:work",)
+    assert query.terms.words == ("roof", "NOT", "a", "AND", "b")
+    assert query.terms.identifiers == ("-tag:work",)
     assert not query.understood
 
 
@@ -519,12 +523,18 @@ def awkward(test):
 def test_no_text_makes_sql_or_an_expression_that_is_refused(connection, text):
     for mode in ("auto", "like"):
         query = parse(text, mode)
-        for expression in (query.match, query.exact, relaxed(query).match, literal(query).match):
+        terms = query.terms
+        for expression in (
+            terms.match,
+            terms.exact,
+            terms.relaxed().match,
+            literal(query).terms.match,
+        ):
             if expression is not None:
                 connection.execute(
                     "select count(*) from notes_fts where notes_fts match ?", [expression]
                 ).fetchall()
-        conditions, parameters = query.filters.conditions()
+        conditions, parameters = query.filters_with(terms).conditions()
         where = " and ".join(conditions) or "true"
         connection.execute(f"select id from notes where {where}", parameters).fetchall()
 
@@ -561,9 +571,9 @@ def test_a_text_without_something_understood_has_it_no_more(text):
 @given(TEXTS)
 def test_a_word_that_anything_can_find_is_looked_for(text):
     query = parse(text)
-    assume(query.meaning and any(character.isalnum() for character in query.meaning))
-    assert query.match
-    assert query.substrings
+    assume(query.terms.meaning and any(character.isalnum() for character in query.terms.meaning))
+    assert query.terms.match
+    assert query.terms.substrings
 
 
 @pytest.mark.parametrize(

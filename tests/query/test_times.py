@@ -187,10 +187,10 @@ def test_words_that_only_ask_for_notes_of_a_time_are_not_searched_for(text, sear
 
 def test_a_time_is_taken_out_of_what_is_searched_for():
     query = parse("the cabin last week")
-    assert query.meaning == "the cabin"
+    assert query.terms.meaning == "the cabin"
     [clause] = query.understood
     assert (clause.kind, clause.label) == ("time", "time: last week")
-    assert query.text_without(clause) == query.meaning
+    assert query.text_without(clause) == query.terms.meaning
     assert len(query.filters.for_programs()["moments"]) == 1
 
 
@@ -198,7 +198,7 @@ def test_a_time_is_taken_out_of_what_is_searched_for():
     "text", ["notes from last summer", "what did I write last week?", "Notizen von gestern"]
 )
 def test_where_nothing_else_is_asked_for_there_are_no_words(text):
-    assert parse(text).substrings == ()
+    assert parse(text).terms.substrings == ()
 
 
 @pytest.mark.parametrize("text", ['cabin "last week"', "created:last week", '"notes from 2023"'])

@@ -60,7 +60,7 @@ def test_no_word_of_any_language_is_replaced(index_notes, words):
     path = index_notes(SIX, "--no-semantic")
     plans = {word: planned(path, word) for word in words.split()}
     assert {word: each.corrections for word, each in plans.items() if each.corrections} == {}
-    assert all(each.query.meaning == word for word, each in plans.items())
+    assert all(each.terms.meaning == word for word, each in plans.items())
 
 
 @pytest.mark.parametrize(
@@ -185,4 +185,4 @@ def test_only_at_the_end_a_number_or_a_word_of_a_sentence_is_a_beginning(
 ):
     orchard = BearNote("# Orchard\n\nPlanted in 1950, pruned in 1999.")
     path = index_notes([*SIX, orchard], "--no-semantic")
-    assert planned(path, typed).query.prefixes == beginnings
+    assert planned(path, typed).terms.prefixes == beginnings

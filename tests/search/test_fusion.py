@@ -543,8 +543,8 @@ def test_60_000_notes_are_read_for_the_words_that_say_most(harbor, monkeypatch):
     for often, is_searched in [(35_000, True), (35_001, False)]:
         counts = {"lantern": 5_000, "harbor": 20_000, "ferry": often}
         words = [*counts] if is_searched else ["lantern", "harbor"]
-        query = harbor.search(" ".join(counts), mode="keyword").results.query
-        assert query.words == tuple(words), often
+        terms = harbor.search(" ".join(counts), mode="keyword").results.plan.terms
+        assert terms.words == tuple(words), often
 
 
 def test_three_unknown_words_are_taken_for_another_language_unless_as_many_are_known(harbor):

@@ -16,9 +16,13 @@ from mcp import Client
 from datasette_bear_search.agents import Library
 from datasette_bear_search.agents.tools import call
 from datasette_bear_search.demo import BearFile, BearNote
+from datasette_bear_search.query.query import parse
+from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.search.planning import spelling
 from datasette_bear_search.search.redaction import masking
 from datasette_bear_search.search.redaction.masking import MASK
+from datasette_bear_search.search.request import SearchRequest
 from tests.support.agents import bear_mcp, serving
 from tests.support.bear_libraries import day
 from tests.support.datasettes import IS_1_0
@@ -113,6 +117,16 @@ async def test_no_page_and_no_json_has_a_secret(index):
         if asked and "json" in response.headers["content-type"]:
             assert leaked(json.dumps(response.json()["rows"], ensure_ascii=False)) == []
     assert said.count(200) >= len(said) - 1  # one of the SQL URLs is for the other Datasette
+
+
+@pytest.mark.parametrize("query", QUERIES)
+async def test_no_step_after_the_statement_has_a_secret(index, query):
+    pipeline = Pipeline(SearchRequest(parse(query)), redact=True)
+    with open_sidecar(index) as connection:
+        pipeline.plan(connection)
+        pipeline.embed()
+        pipeline.retrieve(connection)
+    assert leaked(str(pipeline.found.hits)) == []
 
 
 async def test_a_password_below_a_title_that_tells_so_is_masked(index_notes):

@@ -24,21 +24,21 @@ from datasette_bear_search.embeddings.rerankers import (
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.results import rerank as search_results_rerank
-from datasette_bear_search.search.results.records import Hit
+from datasette_bear_search.search.results.records import FoundNote
 from datasette_bear_search.search.results.rerank import RERANK_TOP, blended, rerank
 from tests.support.small_models import write_transformer
 
 
-def hit(id: int, score: float | None = None, *, exact: bool = False) -> Hit:
-    return Hit(
+def hit(id: int, score: float | None = None, *, exact: bool = False) -> FoundNote:
+    return FoundNote(
         id=id, source="bear", key=str(id), title=f"Note {id}", url=None, app="", tags=(),
-        created=None, modified=None, pinned=False, archived=False, encrypted=False, snippet="",
+        created=None, modified=None, pinned=False, archived=False, encrypted=False,
         passage=None, keyword_rank=None, semantic_rank=None, similarity=None, score=score,
         blend=score, rrf=None, is_exact=exact,
     )  # fmt: skip
 
 
-def hits(count: int) -> list[Hit]:
+def hits(count: int) -> list[FoundNote]:
     """Return hits 1, 2, 3 … with descending scores."""
     return [hit(number, 1 - number / 1000) for number in range(1, count + 1)]
 

@@ -29,7 +29,7 @@ from datasette_bear_search.search.results.marks import (
     page_html,
     unmarked,
 )
-from datasette_bear_search.search.results.records import Hit, MatchedPassage, Results
+from datasette_bear_search.search.results.records import Found, FoundNote, Hit, MatchedPassage
 from datasette_bear_search.search.results.retrieve import retrieve
 from datasette_bear_search.search.results.sentences import sentence_scores
 from datasette_bear_search.search.results.snippets import (
@@ -303,14 +303,14 @@ def test_any_text_has_a_sentence_inside_of_it_or_none(query, passage):
         assert passage[start:end] == passage[start:end].strip()
 
 
-def found(sidecar_path, query: str, mode: str = "hybrid") -> tuple[Results, Embedder]:
+def found(sidecar_path, query: str, mode: str = "hybrid") -> tuple[Found[FoundNote], Embedder]:
     connection = database.connect(sidecar_path)
     search_connection.register(connection)
     search_connection.register_embed(connection)
     planned = plan(connection, parse(query, mode))
     state = database.read_state(connection)
     embedder = registry.get_embedder(state.model)
-    embedder.embed_query(planned.query.meaning)
+    embedder.embed_query(planned.terms.meaning)
     return retrieve(connection, planned, semantic=mode != "keyword"), embedder
 
 

@@ -31,7 +31,7 @@ from datasette_bear_search.search import sql_search
 from datasette_bear_search.search.notes import detail
 from datasette_bear_search.search.planning import planner
 from datasette_bear_search.search.request import read_note_id, read_number, read_query, read_ranking
-from datasette_bear_search.search.results import records, retrieve
+from datasette_bear_search.search.results import json, records, retrieve, snippets
 from datasette_bear_search.sources.base import SourceConfig, SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
@@ -117,11 +117,12 @@ def query(folder: Path) -> Callable[[Choices], None]:
             fusion=choices.one_of(["blend", "rrf"]),
             recency=choices.one_of([None, 0.01, 30.0]),
         )
-        results = retrieve.retrieve(
+        found = retrieve.retrieve(
             connection, planned, semantic=choices.chance(2), ranking=ranking, size=3
         )
-        for hit in results.hits:
-            assert "<" not in hit.snippet_html().replace("<mark>", "").replace("</mark>", "")
+        for hit in snippets.show(found, None).hits:
+            row = json.json_row(hit)
+            assert "<" not in row["snippet"].replace("<mark>", "").replace("</mark>", "")
         typed = text.encode(errors="replace").decode()  # as decoded from a URL
         suggestions.suggest(connection, typed, choices.number(len(typed)))
         if choices.chance(4):

@@ -32,7 +32,7 @@ def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[lis
         offers.append(text)
     elif re.search(r"(?i)(^|\s)(sort|order):\w", query.text):
         notices.append("There is no operator for the order: choose it beside the text, with sort=.")
-    for identifier in query.identifiers:
+    for identifier in query.terms.identifiers:
         has_it = Filters(required=fts5.quoted(identifier))
         if identifier in text and not _has_any(connection, query, has_it):
             notices.append(f"No note has “{identifier}” as it stands.")

@@ -10,24 +10,17 @@ import re
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
+from itertools import chain
 
 from ... import languages
 from ...index.file import database, metadata, vectors
 from ...index.file.notes import has_copies
 from ...notes import is_within
 from ...query import fts5
-from ...query.filters import FILTERS
-from ...query.fts5 import unique
-from ...query.query import (
-    Query,
-    completed,
-    literal,
-    relaxed,
-    rewritten,
-    text_with,
-    without_times,
-)
+from ...query.filters import FILTERS, Filters
+from ...query.fts5 import Terms, unique
+from ...query.query import Query, literal, text_with, without_times
 from ...sqlite import read_value, sqlite3
 from . import spelling
 from .offers import MAX_DOUBTFUL, VALUES_SQL, find_alternatives
@@ -83,7 +76,8 @@ BM25_K1_PLUS_1 = 2.2
 
 @dataclass(frozen=True)
 class Plan:
-    query: Query
+    query: Query  # what was typed
+    terms: Terms  # what to search for
     shape: str  # one of BALANCES
     balance: float  # 0: words only, 1: meaning only
     # BM25 is divided by the best one, but by at least this; 0 if unknown.
@@ -103,11 +97,20 @@ class Plan:
     others: tuple[str, ...] = ()  # other texts that may be meant
     notices: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def match(self) -> str | None:
-        """The FTS5 expression for the words, in their forms in these languages."""
-        match = self.query.match
+        """The FTS5 expression for the terms, in their forms in these languages."""
+        match = self.terms.match
         return match and languages.in_languages(match, self.languages)
+
+    @cached_property
+    def text_filters(self) -> Filters:
+        """What the text requires of every result."""
+        return self.query.filters_with(self.terms)
+
+    @property
+    def filters(self) -> Filters:
+        return self.query.filters_beside & self.text_filters
 
     @property
     def offers(self) -> tuple[str, ...]:
@@ -141,9 +144,9 @@ class Plan:
     @property
     def is_exact(self) -> bool:
         """Whether only notes with the words are wanted, not those merely close in meaning."""
-        query = self.query
-        names = query.identifiers and not query.words and not query.prefixes
-        return self.has_matches and bool(query.is_boolean or query.phrases or names)
+        terms = self.terms
+        names = terms.identifiers and not terms.words and not terms.prefixes
+        return self.has_matches and bool(terms.boolean or terms.phrases or names)
 
     @property
     def least_bm25(self) -> float:
@@ -178,40 +181,35 @@ def plan(
     if _is_title(connection, query):
         # Search for a title literally, even if it contains something like syntax.
         query = literal(query)
-    shape = _shape(query)
-    searched, stop_words, language = _languages(connection, query)
+    terms, is_like = query.terms, query.mode == "like"
+    shape = _shape(terms)
+    searched, stop_words, language = _languages(connection, terms)
     counts = cache(partial(spelling.note_counts, connection, searched))
     notes = metadata.count_notes(connection)
     replacements: dict[str, str | None] = {}
     doubtful: dict[str, tuple[str, ...]] = {}
     notices: list[str] = []
-    if not query.is_boolean and query.mode != "like":
+    if not terms.boolean and not is_like:
         # If the word index is broken, the statement itself fails, and retrieve() handles that.
         with suppress(sqlite3.DatabaseError):
             found, doubtful = _replacements(connection, query, correct, counts, notes, stop_words)
-            query, replacements = rewritten(query, found), found
-            query = completed(
-                query,
-                (
-                    word
-                    for prefix in query.prefixes
-                    for word in spelling.completions(connection, prefix)
-                ),
-            )
-    has_matches = query.mode != "like" and _matches(connection, query, searched)
-    if (query.is_boolean or query.phrases) and query.mode != "like" and not has_matches:
+            terms, replacements = terms.rewritten(found), found
+            known = (spelling.completions(connection, prefix) for prefix in terms.prefixes)
+            terms = replace(terms, completions=unique(chain.from_iterable(known)))
+    has_matches = not is_like and _matches(connection, terms, searched)
+    if (terms.boolean or terms.phrases) and not is_like and not has_matches:
         demanded = "fits what AND, OR and NOT ask for"
-        if not query.is_boolean:
+        if not terms.boolean:
             demanded = "contains this exact phrase"
         notices.append(f"No note {demanded}, so the words were searched for separately.")
-        query = relaxed(query)
-        has_matches = _matches(connection, query, searched)
+        terms = terms.relaxed()
+        has_matches = _matches(connection, terms, searched)
     normalizer = 0.0
-    if has_matches and not query.is_boolean:
+    if has_matches and not terms.boolean:
         with suppress(sqlite3.DatabaseError):
-            normalizer = BM25_NORMALIZER * _max_bm25(query, counts, notes)
+            normalizer = BM25_NORMALIZER * _max_bm25(terms.words, counts, notes)
     others: list[str] = []
-    if query.mode != "like":
+    if not is_like:
         with suppress(sqlite3.DatabaseError):
             others, found_notices = find_alternatives(connection, query)
             notices += found_notices
@@ -219,11 +217,14 @@ def plan(
     is_foreign = language in foreign
     is_weak = is_foreign or bool(metadata.get_meta(connection, database.STATIC))
     # Symbols without a word are searched for as such: models put → near many texts.
-    has_closeness = not is_foreign and languages.WORD.search(query.meaning)
+    has_closeness = not is_foreign and languages.WORD.search(terms.meaning)
     return Plan(
         query,
-        reading="like" if query.mode == "like" else "" if correct else "uncorrected",
-        beginnings=_beginnings(connection, query, stop_words) if has_matches else (),
+        terms,
+        reading="like" if is_like else "" if correct else "uncorrected",
+        beginnings=_beginnings(connection, query.beginning, terms, stop_words)
+        if has_matches
+        else (),
         languages=searched,
         stop_words=stop_words,
         shape=shape,
@@ -283,9 +284,9 @@ def _is_in_title(connection: sqlite3.Connection, words: str) -> bool:
     return _exists(connection, languages.in_languages(match, present), if_broken=False)
 
 
-def _shape(query: Query) -> str:
-    is_short = len(query.words) + len(query.prefixes) <= MAX_KEYWORDS
-    if query.is_boolean or (is_short and (query.phrases or query.identifiers)):
+def _shape(terms: Terms) -> str:
+    is_short = len(terms.words) + len(terms.prefixes) <= MAX_KEYWORDS
+    if terms.boolean or (is_short and (terms.phrases or terms.identifiers)):
         return "literal"
     return "keywords" if is_short else "sentence"
 
@@ -301,10 +302,10 @@ def threshold(connection: sqlite3.Connection, language: str | None) -> float | N
     return known.get(language or "", max(known.values(), default=None))
 
 
-def _matches(connection: sqlite3.Connection, query: Query, searched: Sequence[str]) -> bool:
-    if query.match is None:
+def _matches(connection: sqlite3.Connection, terms: Terms, searched: Sequence[str]) -> bool:
+    if terms.match is None:
         return False
-    match = languages.in_languages(query.match, searched)
+    match = languages.in_languages(terms.match, searched)
     return _exists(connection, match, if_broken=True)
 
 
@@ -320,7 +321,7 @@ def _exists(connection: sqlite3.Connection, match: str, *, if_broken: bool) -> b
 
 
 def _languages(
-    connection: sqlite3.Connection, query: Query
+    connection: sqlite3.Connection, terms: Terms
 ) -> tuple[tuple[str, ...], frozenset[str], str]:
     """Return the languages to search in, the stop words, and the query's likeliest language.
 
@@ -330,12 +331,12 @@ def _languages(
     present = languages.present(connection)
     shares = metadata.language_shares(connection)
     main = next((language for language in shares if language in languages.STOP_WORDS), "en")
-    likely = languages.likely(query.words, present)
+    likely = languages.likely(terms.words, present)
     stop_words = languages.STOP_WORDS[likely or main]
     chosen = [likely] if likely else [it for it in present if shares.get(it, 1) >= MAIN_SHARE]
     others = [language for language in present if language not in chosen and language != "en"]
     with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
-        for word in query.words if others else ():
+        for word in terms.words if others else ():
             if not any(spelling.note_counts(connection, (), word).values()):
                 chosen += [
                     language
@@ -343,8 +344,8 @@ def _languages(
                     if language not in chosen
                     and any(spelling.note_counts(connection, [language], word).values())
                 ]
-    if languages.is_unspaced(query.meaning):
-        own = languages.likely_unspaced(query.meaning, shares)
+    if languages.is_unspaced(terms.meaning):
+        own = languages.likely_unspaced(terms.meaning, shares)
     else:
         own = likely or next((it for it in shares if it not in languages.UNSPACED_LANGUAGES), None)
     return tuple(chosen), stop_words, own or main
@@ -363,12 +364,13 @@ def _replacements(
     A word is replaced by ``word*`` if it is a prefix, and by None if it is to be left out.
     """
     replacements: dict[str, str | None] = {}
-    is_sentence = any(word.lower() in stop_words for word in query.words)
-    has_rare = bool(query.phrases or query.prefixes or query.identifiers)
+    terms = query.terms
+    is_sentence = any(word.lower() in stop_words for word in terms.words)
+    has_rare = bool(terms.phrases or terms.prefixes or terms.identifiers)
     common: list[str] = []
     known: list[str] = []
     unknown: list[str] = []
-    for word in query.words:
+    for word in terms.words:
         if word.lower() in stop_words:
             common.append(word)  # counting its notes would take long
             continue
@@ -410,14 +412,13 @@ def _replacements(
 
 
 def _beginnings(
-    connection: sqlite3.Connection, query: Query, stop_words: Set[str]
+    connection: sqlite3.Connection, word: str, terms: Terms, stop_words: Set[str]
 ) -> tuple[str, ...]:
-    """Return the notes' words that begin with the query's only word, except for its own forms.
+    """Return the notes' words that begin with a word if it is the only one, except its own forms.
 
     If the query has other words, the notes can be found by those.
     """
-    word = query.beginning
-    if query.substrings != (word,) or word.lower() in stop_words or languages.is_unspaced(word):
+    if terms.substrings != (word,) or word.lower() in stop_words or languages.is_unspaced(word):
         return ()
     words = spelling.completions(connection, word)
     own = spelling.stems(word)
@@ -427,10 +428,10 @@ def _beginnings(
 # --- Scores
 
 
-def _max_bm25(query: Query, counts: _Counts, notes: int) -> float:
+def _max_bm25(words: Sequence[str], counts: _Counts, notes: int) -> float:
     """Return the limit of the BM25 of a note that has every word more and more often."""
     highest = 0.0
-    for word in query.words:
+    for word in words:
         parts = sorted(counts(word).values())
         # A compound is searched for as a phrase, so its rarest part is the best estimate. During
         # indexing, more notes may have it than existed when the notes were counted.

@@ -186,7 +186,7 @@ def _retrieved(
     planned: Plan, retrievers: Sequence[str], ranking: Ranking = DEFAULT_RANKING
 ) -> tuple[list[str], dict[str, str | int | float]]:
     """Return the parts with filters and retrievers, and the parameters of the whole statement."""
-    q, typed, beside = _q(planned), planned.query.typed_filters, planned.query.filters_beside
+    q, typed, beside = _q(planned), planned.text_filters, planned.query.filters_beside
     if "pinned" in beside.values:
         # Notes are pinned within a tag, so the tags that are typed matter, too.
         beside &= Filters({"tag": typed.values.get("tag", ())})
@@ -206,7 +206,7 @@ def _retrieved(
         else:
             parts.append(_substrings(q) if "like" in retrievers else NO_LEXICAL)
         if "semantic" in retrievers:
-            is_filtered = bool(planned.query.filters or conditions)
+            is_filtered = bool(planned.filters or conditions)
             close = is_close(planned, retrievers, ranking)
             parts.append(_dense(q, is_filtered, planned.is_large, close))
         else:

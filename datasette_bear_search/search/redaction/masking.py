@@ -29,7 +29,7 @@ from .named_secrets import described, named_secrets
 if TYPE_CHECKING:
     from ...sqlite import sqlite3
     from ..notes.similar import SimilarNote, SimilarNotes
-    from ..results.records import Hit, MatchedPassage
+    from ..results.records import FoundNote, MatchedPassage
 
 MASK = "●"
 
@@ -157,7 +157,7 @@ where id in (select rowid from {WORDS} where {WORDS} match ?)
 # --- records, whose text changes but not its offsets
 
 Record = TypeVar("Record")
-Found = TypeVar("Found", "Hit", "SimilarNote")
+Found = TypeVar("Found", "FoundNote", "SimilarNote")
 
 # Fields with whole texts, and fields with parts of a note's text, which may cut off a secret.
 _WHOLE = frozenset(("title", "key", "heading", "attachments", "reasons", "files", "file_name"))

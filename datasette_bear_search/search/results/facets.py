@@ -18,7 +18,7 @@ from ...sqlite import execute, snapshot, sqlite3
 from ..ranking.statement import (
     counting_statement,
 )
-from ..ranking.statement_functions import remember
+from ..ranking.statement_functions import functions_of
 from .records import Results
 
 # Boolean facets: a parameter of the page, its value, and its condition.
@@ -66,7 +66,7 @@ def count_facets(connection: sqlite3.Connection, results: Results) -> Facets:
     """Count the facets of all notes that a search found."""
     planned, found = results.plan, results.found_ids
     # A search within a source shows its copies of other sources' notes, so they count there.
-    names_source = planned.query.filters.names_source()
+    names_source = planned.filters.names_source()
     has_copies = planned.has_copies and not names_source
     planned = replace(planned, has_copies=False)
     statement = counting_statement(planned, found, _counted(has_copies) + _SELECT)
@@ -77,7 +77,7 @@ def count_facets(connection: sqlite3.Connection, results: Results) -> Facets:
         return known
     counts: dict[str, list[tuple[str, str, int]]] = {}
     with snapshot(connection):
-        remember(connection, planned)
+        functions_of(connection).plan = planned
         rows = execute(connection, statement.sql, statement.parameters).fetchall()
     for facet, value, label, notes in rows:
         if notes:

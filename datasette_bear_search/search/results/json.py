@@ -6,27 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..planning.planner import Plan
-from .records import Hit, Results
+from .marks import marked_html
+from .records import Hit, RankedNote, Results
 from .sentences import is_close
 
 
 def json_row(hit: Hit) -> dict[str, Any]:
-    """Return a hit as JSON. Its snippet is HTML with ``<mark>`` around matches."""
+    """Return a hit as JSON. Marked text becomes HTML with ``<mark>`` around matches."""
     # dataclasses.asdict() isn't used, because it copies all values, which is slow.
-    passage = hit.passage and dict(vars(hit.passage))
-    shown = {
-        "snippet": hit.snippet_html(),
-        "passage": passage,
-        "in_file": bool(hit.file),
-        "file": hit.file_name or None,
+    return vars(hit) | {
+        "passage": hit.passage and dict(vars(hit.passage)),
+        "snippet": marked_html(hit.snippet),
+        "marked_title": marked_html(hit.marked_title),
+        "marked_tags": [*map(marked_html, hit.marked_tags)],
     }
-    return {name: value for name, value in vars(hit).items() if name not in _NOT_IN_JSON} | shown
-
-
-_NOT_IN_JSON = frozenset(
-    "language around around_start goes_on templates file_text file_name marked_title "
-    "marked_tags why".split()
-)
 
 
 def json_body(
@@ -50,9 +43,16 @@ def json_body(
 
 
 def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
-    query, plan = results.query, results.plan
+    query, plan, terms = results.query, results.plan, results.plan.terms
     return {
-        **{name: getattr(query, name) for name in _JSON_QUERY},
+        "text": query.text,
+        **{name: getattr(terms, name) for name in _TERMS},
+        "excluded": plan.text_filters.excluded,
+        "is_boolean": bool(terms.boolean),
+        "in_title": query.in_title,
+        "match": terms.match,
+        "exact": terms.exact,
+        "mode": query.mode,
         "legs": results.retrievers,
         "shape": plan.shape,
         "balance": plan.balance,
@@ -61,8 +61,8 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
             {"typed": typed, "searched": searched} for typed, searched in plan.corrections
         ],
         "offers": plan.offers,
-        "meaning": query.meaning,
-        "filters": query.filters.for_programs(),
+        "meaning": terms.meaning,
+        "filters": plan.filters.for_programs(),
         "understood": [
             {"kind": token.kind, "value": token.value, "label": token.label}
             for token in query.understood
@@ -70,13 +70,10 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
     }
 
 
-_JSON_QUERY = (
-    "text", "words", "phrases", "prefixes", "identifiers", "excluded", "is_boolean", "in_title",
-    "match", "exact", "mode",
-)  # fmt: skip
+_TERMS = ("words", "phrases", "prefixes", "identifiers")
 
 
-def why_found(hit: Hit, planned: Plan) -> str:
+def why_found(hit: RankedNote, planned: Plan) -> str:
     query, reasons = planned.query, []
     if hit.keyword_rank:
         reasons.append(f"words, {_ordinal(hit.keyword_rank)}")
@@ -85,7 +82,7 @@ def why_found(hit: Hit, planned: Plan) -> str:
         meaning = "meaning" if hit.is_found else "loosely related"
         reasons.append(f"{meaning}, {_ordinal(hit.semantic_rank)} ({hit.similarity:.2f})")
     if hit.is_exact:
-        titles = (query.text.casefold(), query.meaning.casefold())
+        titles = (query.text.casefold(), planned.terms.meaning.casefold())
         reasons.append("title" if hit.title.casefold() in titles else "exactly as typed")
     return " · ".join(reasons)
 

@@ -1,8 +1,9 @@
-"""What a search returns: hits, and the results that they belong to."""
+"""What the statement finds (``FoundNote``), and what a search returns (``Hit``)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from ...query.query import Query
 from ..planning.planner import Plan
@@ -11,7 +12,7 @@ from ..ranking.statement import (
     Ranking,
     Statement,
 )
-from .marks import marked_html, unmarked
+from .marks import unmarked
 
 # The answer may be beside the closest passage. So read those within NEAR characters of it (for the
 # first hits, NEAR_FIRST), at most MAX_NEAR on each side. Of 632 XQuAD questions in German, Spanish
@@ -51,8 +52,9 @@ class ListedNote:
 
 
 @dataclass(frozen=True)
-class Hit(ListedNote):
-    snippet: str  # plain text around the answer, marked (see snippets)
+class RankedNote(ListedNote):
+    """A note that the statement found, and why."""
+
     passage: MatchedPassage | None
     keyword_rank: int | None
     semantic_rank: int | None
@@ -66,6 +68,12 @@ class Hit(ListedNote):
     rerank_score: float | None = None  # on the reranker's own scale
     language: str | None = None
     also_in: tuple[str, ...] = ()  # other sources that have the same note
+
+
+@dataclass(frozen=True)
+class FoundNote(RankedNote):
+    """A row of the statement with what is needed to choose its text, which nobody else sees."""
+
     # Text around the words if only an image or file of the note has them, and its name if known.
     file_text: str = ""
     file_name: str = ""
@@ -74,28 +82,37 @@ class Hit(ListedNote):
     around_start: int = 0
     goes_on: bool = False  # whether the note has more text after it
     templates: tuple[int, ...] = ()  # offsets in it of lines that many notes share
-    # As displayed, with MARK and END_MARK around the query's words.
-    marked_title: str = ""
-    marked_tags: tuple[str, ...] = ()
-    why: str = ""  # for people: "words, 3rd · meaning, 1st (0.71) · title"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit(RankedNote):
+    """A found note as everybody may see it: all of this is in the JSON API."""
+
+    snippet: str  # plain text around the answer, marked (see snippets)
+    marked_title: str  # as displayed, with MARK and END_MARK around the query's words
+    marked_tags: tuple[str, ...]
+    why: str  # for people: "words, 3rd · meaning, 1st (0.71) · title"
+    in_file: bool  # whether only an image or file of the note has the words
+    file: str | None  # its name, if known
 
     @property
     def text(self) -> str:
         return unmarked(self.snippet)
 
     @property
-    def file(self) -> str:
+    def file_label(self) -> str:
         """The file or image that has the words; empty if the note's own text has them."""
-        return (self.file_name or "an image or file") if self.file_text else ""
+        return (self.file or "an image or file") if self.in_file else ""
 
-    def snippet_html(self) -> str:
-        """Return the snippet, escaped, with ``<mark>`` around matches."""
-        return marked_html(self.snippet)
+
+Note = TypeVar("Note", FoundNote, Hit)
 
 
 @dataclass(frozen=True)
-class Results:
-    hits: tuple[Hit, ...]
+class Found(Generic[Note]):
+    """A page of what a search found, and what there is to count and to say about all of it."""
+
+    hits: tuple[Note, ...]
     total: int  # notes that can be paged through
     found: int  # those with the words or close in meaning; the others are merely the nearest
     plan: Plan
@@ -116,3 +133,6 @@ class Results:
     @property
     def query(self) -> Query:
         return self.plan.query
+
+
+Results = Found[Hit]

@@ -18,7 +18,7 @@ from ...embeddings.registry import get_embedder
 from ...embeddings.rerankers import Reranker, get_reranker
 from ...index.file import database
 from ..ranking.statement import Ranking
-from .records import Hit, Results
+from .records import Found, FoundNote
 
 # Results to rerank: one page.
 RERANK_TOP = 20
@@ -43,7 +43,7 @@ RERANKER_LOADING = f"{NOT_RERANKED} The reranker is still loading, which takes a
 
 
 class Reranked(NamedTuple):
-    hits: tuple[Hit, ...]
+    hits: tuple[FoundNote, ...]
     notice: str | None
 
 
@@ -70,20 +70,20 @@ def first_stage(size: int, offset: int) -> tuple[int, int]:
 
 
 def reranked_results(
-    results: Results,
+    results: Found[FoundNote],
     reranker: Reranker,
     size: int,
     offset: int,
     *,
     wait: float | None = RERANK_SECONDS,
-) -> Results:
+) -> Found[FoundNote]:
     """Return a page of reranked results, from the results that :func:`first_stage` determines.
 
     :param wait: seconds to wait for the model if it isn't loaded (None: as long as it takes)
     """
     if offset >= RERANK_TOP or not results.retrievers:
         return results
-    query = results.query.meaning
+    query = results.plan.terms.meaning
     reranked = rerank(results.hits, query, reranker, wait=wait, resume=offset == 0)
     end = offset + size
     return replace(
@@ -95,7 +95,7 @@ def reranked_results(
 
 
 def rerank(
-    hits: Sequence[Hit],
+    hits: Sequence[FoundNote],
     query: str,
     reranker: Reranker,
     *,
@@ -129,7 +129,7 @@ def rerank(
 _rerank_scores: dict[tuple[str, ...], tuple[float, ...]] = {}
 
 
-def blended(hits: Sequence[Hit], scores: Sequence[float]) -> list[Hit]:
+def blended(hits: Sequence[FoundNote], scores: Sequence[float]) -> list[FoundNote]:
     """Return the hits with the reranker's scores, ordered by a blend of both stages' scores.
 
     :param scores: scores of the first hits after the exact ones, which come first

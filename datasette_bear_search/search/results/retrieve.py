@@ -13,7 +13,6 @@ from ...index.file.metadata import json_value
 from ...index.file.templates import shared_lines
 from ...index.run.chunking import line_hash
 from ...markdown import plain_text
-from ...query.query import Query
 from ...sqlite import execute, sqlite3
 from ..planning.planner import Plan
 from ..ranking.scores import rrf
@@ -24,10 +23,10 @@ from ..ranking.statement import (
     Statement,
     search_statement,
 )
-from ..ranking.statement_functions import remember
+from ..ranking.statement_functions import functions_of
 from ..request import PAGE_SIZE
 from . import word_matches
-from .records import FIRST_HITS, MAX_NEAR, NEAR, NEAR_FIRST, Hit, MatchedPassage, Results
+from .records import FIRST_HITS, MAX_NEAR, NEAR, NEAR_FIRST, Found, FoundNote, MatchedPassage
 
 NOTHING_CLOSE = "No note closely matches this."
 
@@ -40,20 +39,20 @@ def retrieve(
     ranking: Ranking = DEFAULT_RANKING,
     size: int = PAGE_SIZE,
     offset: int = 0,
-) -> Results:
+) -> Found[FoundNote]:
     """Run a planned query on a connection to an index file that has our SQL functions.
 
     :param semantic: use the dense retriever; the caller has already embedded the query, so that
-        ``embed(planned.query.meaning)`` is cached
+        ``embed(planned.terms.meaning)`` is cached
     """
     query, notices = planned.query, [*planned.query.notices, *planned.notices]
-    retrievers = _retrievers(query, semantic)
+    retrievers = _retrievers(planned, semantic)
     statement = None
     rows: list[dict[str, Any]] = []
-    if query.text and not query.substrings and not query.filters:
+    if query.text and not planned.terms.substrings and not planned.filters:
         notices.append("Nothing to search for: type at least one word.")
     else:
-        remember(connection, planned)
+        functions_of(connection).plan = planned
         statement = search_statement(planned, retrievers, ranking, size, offset)
         try:
             rows = fetch_rows(connection, statement)
@@ -63,7 +62,7 @@ def retrieve(
             # FTS5 failed, for whatever reason. Searching for substrings always works.
             retrievers = ("like", *retrievers[1:])
             planned = replace(planned, reading="like", has_matches=False, bm25_normalizer=0.0)
-            remember(connection, planned)
+            functions_of(connection).plan = planned
             statement = search_statement(planned, retrievers, ranking, size, offset)
             rows = fetch_rows(connection, statement)
             notices.append("The word index failed; these notes contain the text exactly as typed.")
@@ -80,8 +79,8 @@ def retrieve(
             connection, search_statement(planned, retrievers, ranking, size=1, offset=0)
         )
     total = counts[0]["total"] if counts else 0
-    return Results(
-        hits=_hits(connection, planned, rows),
+    return Found(
+        hits=_notes(connection, planned, rows),
         total=total,
         found=counts[0]["found"] if counts else 0,
         plan=planned,
@@ -146,13 +145,14 @@ def passage_of(row: Mapping[str, Any]) -> MatchedPassage | None:
     return MatchedPassage(text, heading, start, end, row.get("passage_id"), row["line"])
 
 
-def _retrievers(query: Query, semantic: bool) -> tuple[str, ...]:
-    if not query.substrings:
+def _retrievers(planned: Plan, semantic: bool) -> tuple[str, ...]:
+    if not planned.terms.substrings:
         return ()
-    words = "keyword" if query.match and query.mode != "like" else "like"
-    if query.mode == "semantic" and semantic:
+    mode = planned.query.mode
+    words = "keyword" if planned.terms.match and mode != "like" else "like"
+    if mode == "semantic" and semantic:
         return ("semantic",)
-    if query.mode in ("auto", "hybrid") and semantic:
+    if mode in ("auto", "hybrid") and semantic:
         return (words, "semantic")
     return (words,)
 
@@ -226,9 +226,9 @@ order by rank
 """
 
 
-def _hits(
+def _notes(
     connection: sqlite3.Connection, planned: Plan, rows: Sequence[dict[str, Any]]
-) -> tuple[Hit, ...]:
+) -> tuple[FoundNote, ...]:
     if not rows:
         return ()
     # Show the passage closest in meaning if it is close enough, otherwise the one with the words.
@@ -248,28 +248,22 @@ def _hits(
     found = fetch_rows(connection, Statement(_DETAILS, {"rows": json.dumps(shown)}))
     if [row["id"] for row in found] != [row["id"] for row in rows]:
         raise sqlite3.DatabaseError("an index names a row that is missing")
-    hits = [_hit({**row, **more}) for row, more in zip(rows, found)]
     shared = shared_lines(connection)
-    return tuple(_with_templates(hit, shared) for hit in hits) if shared else tuple(hits)
+    return tuple(_note({**row, **more}, shared) for row, more in zip(rows, found))
 
 
-def _with_templates(hit: Hit, shared: Container[int]) -> Hit:
-    lines = re.finditer(r"[^\n]+", hit.around)
-    found = tuple(line.start() for line in lines if line_hash(plain_text(line[0])) in shared)
-    return replace(hit, templates=found) if found else hit
-
-
-def _hit(row: dict[str, Any]) -> Hit:
-    passage = passage_of(row)
-    return Hit(
+def _note(row: dict[str, Any], shared: Container[int]) -> FoundNote:
+    passage, around = passage_of(row), row["around"] or ""
+    lines = re.finditer(r"[^\n]+", around) if shared else ()
+    return FoundNote(
         **note_fields(row, passage.heading if passage else None),
-        snippet="",
         passage=passage,
         file_text=row.get("file_text", ""),
         file_name=row.get("file_name", ""),
-        around=row["around"] or "",
+        around=around,
         around_start=row["around_start"] or 0,
         goes_on=bool(row["goes_on"]),
+        templates=tuple(line.start() for line in lines if line_hash(plain_text(line[0])) in shared),
         keyword_rank=row["lexical_rank"],
         semantic_rank=row["dense_rank"],
         similarity=None if row["similarity"] is None else round(row["similarity"], 4),

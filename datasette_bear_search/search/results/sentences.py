@@ -15,7 +15,7 @@ from ...languages import STOP_WORDS, is_unspaced
 from ...markdown import plain_text
 from ..planning.planner import Plan
 from . import word_matches
-from .records import Hit
+from .records import FoundNote, RankedNote
 
 # A sentence is marked if the query has at least this many words (single words are close to little)
 # and it is this many times as close as the mean of the others. A sentence is marked for .78 of
@@ -69,20 +69,20 @@ Sentences = list[tuple[Span, float, float]]
 
 
 def scored_sentences(
-    planned: Plan, hits: Sequence[Hit], embedder: Embedder | None
+    planned: Plan, hits: Sequence[FoundNote], embedder: Embedder | None
 ) -> dict[int, Sentences]:
     """Return the sentences around passages with their closeness (1 for the best), by note id.
 
     A model without embeddings of word pieces scores none by meaning.
     """
-    if not hits or not planned.query.substrings:
+    if not hits or not planned.terms.substrings:
         return {}
     found: list[dict[Span, float]] = [{} for _ in hits]
     if embedder:
         with suppress(ModelUnavailable):
             texts = [hit.around for hit in hits]
-            found = sentence_scores(planned.query.meaning, texts, embedder, planned.stop_words)
-    terms = word_matches.beginnings(planned.query)
+            found = sentence_scores(planned.terms.meaning, texts, embedder, planned.stop_words)
+    terms = word_matches.beginnings(planned.terms)
     # Long terms match inside of words, too, for German compounds. Short ones would match too many.
     starts = (
         r"\b" * (len(term) < 4 and term[0].isalnum() and not is_unspaced(term)) + re.escape(term)
@@ -127,15 +127,15 @@ def _shares_of_words(spans: Sequence[Span], pattern: re.Pattern[str], text: str)
     return shares
 
 
-def may_mark(hit: Hit, planned: Plan) -> bool:
+def may_mark(hit: RankedNote, planned: Plan) -> bool:
     """Return whether to mark a sentence of the hit if one stands out."""
-    meaning = planned.query.meaning
+    meaning = planned.terms.meaning
     # In Chinese, a word has about two characters.
     words = len(meaning) // 2 if is_unspaced(meaning) else len(meaning.split())
     return words >= WORDS_OF_A_QUESTION and is_close(hit, planned)
 
 
-def sentence_that_stands_out(hit: Hit, planned: Plan, sentences: Sentences) -> Span | None:
+def sentence_that_stands_out(hit: RankedNote, planned: Plan, sentences: Sentences) -> Span | None:
     if len(sentences) < 2 or not may_mark(hit, planned):
         return None
     scores = sorted((meaning for _, meaning, _ in sentences), reverse=True)
@@ -203,7 +203,7 @@ def _sentences(passage: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def is_close(hit: Hit, planned: Plan) -> bool:
+def is_close(hit: RankedNote, planned: Plan) -> bool:
     """Return whether a hit's passage is closer in meaning than those found for nonsense."""
     is_near = hit.similarity is not None and hit.similarity >= (planned.threshold or 0.0)
     return is_near and hit.language not in planned.foreign

@@ -6,7 +6,7 @@ import json
 import re
 from bisect import bisect
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import islice
 
 from ...embeddings.base import Embedder
@@ -19,7 +19,7 @@ from ..planning.planner import Plan
 from . import word_matches
 from .json import why_found
 from .marks import CODE, ELLIPSIS, END_CODE, END_SENTENCE, SENTENCE, unmarked
-from .records import Hit, MatchedPassage, Results
+from .records import Found, FoundNote, Hit, MatchedPassage, RankedNote, Results
 from .retrieve import PASSAGE_TEXT
 from .sentences import (
     LINE_MARKS,
@@ -46,41 +46,45 @@ _LEFT_OVER = re.compile(r"(?=\s)(?:\s+[-–—·*+>(]|\n[ \t>]*\d{1,9}[.)]|\s\[[
 # --- the text that a result shows
 
 
-def show(results: Results, embedder: Embedder | None) -> Results:
+def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
     """Return the results with the text that each shows, and with the query's words marked.
 
     The text is the best sentences in or near a passage: the one closest in meaning if it is close
     enough, otherwise the one with the words.
     """
-    plan = results.plan
-    by_meaning = "semantic" in results.retrievers
+    plan = found.plan
+    by_meaning = "semantic" in found.retrievers
     # Short texts are shown whole, so skip them: scoring them, too, would take 1.6 times as long.
     scored = scored_sentences(
         plan,
-        [hit for hit in results.hits if len(hit.around) > SHOWN or may_mark(hit, plan)],
+        [note for note in found.hits if len(note.around) > SHOWN or may_mark(note, plan)],
         embedder if by_meaning else None,
     )
     passages = []
     texts: list[tuple[str, str | None]] = []
-    for hit in results.hits:
-        sentences = scored.get(hit.id, [])
-        best = sentence_that_stands_out(hit, plan, sentences)
-        said = _shown_text(hit, plan, sentences, best), plain_text(hit.title) or hit.title
-        texts += [(text, hit.language) for text in (*said, *hit.tags)]
-        passages.append(_with_sentence(hit, best))
+    for note in found.hits:
+        sentences = scored.get(note.id, [])
+        best = sentence_that_stands_out(note, plan, sentences)
+        said = _shown_text(note, plan, sentences, best), plain_text(note.title) or note.title
+        texts += [(text, note.language) for text in (*said, *note.tags)]
+        passages.append(_with_sentence(note, best))
     marked = iter(word_matches.marked(plan, texts))
-    shown = (
-        replace(
-            hit,
-            passage=passage,
+    hits = (
+        Hit(
+            **{name: getattr(note, name) for name in _FACTS} | {"passage": passage},
             snippet=next(marked),
             marked_title=next(marked),
-            marked_tags=tuple(islice(marked, len(hit.tags))),
-            why=why_found(hit, plan),
+            marked_tags=tuple(islice(marked, len(note.tags))),
+            why=why_found(note, plan),
+            in_file=bool(note.file_text),
+            file=note.file_name or None,
         )
-        for hit, passage in zip(results.hits, passages)
+        for note, passage in zip(found.hits, passages)
     )
-    return replace(results, hits=tuple(shown))
+    return Results(**{**vars(found), "hits": tuple(hits)})
+
+
+_FACTS = tuple(field.name for field in fields(RankedNote))
 
 
 def readable(markdown: str) -> str:
@@ -174,12 +178,12 @@ def balanced(text: str) -> str:
 _OTHER_MARKS = re.compile(f"[{SENTENCE}{END_SENTENCE}{CODE}{END_CODE}]")
 
 
-def _shown_text(hit: Hit, planned: Plan, sentences: Sentences, marked: Span | None) -> str:
+def _shown_text(hit: FoundNote, planned: Plan, sentences: Sentences, marked: Span | None) -> str:
     if hit.encrypted or hit.passage is None:
         return ""
     if hit.file_text:
         return readable(hit.file_text)
-    limit = SHOWN if planned.query.substrings else BEGINNING
+    limit = SHOWN if planned.terms.substrings else BEGINNING
     whole = hit.around
     start, end = _window(whole, sentences, limit, marked)
     text = whole[start:end] if end >= len(whole) else _without_half(whole[start:end])
@@ -245,7 +249,7 @@ def _window(text: str, sentences: Sentences, limit: int, marked: Span | None) ->
     return start, end
 
 
-def _with_sentence(hit: Hit, sentence: Span | None) -> MatchedPassage | None:
+def _with_sentence(hit: FoundNote, sentence: Span | None) -> MatchedPassage | None:
     passage = hit.passage
     if passage is None or sentence is None:
         return passage
@@ -295,7 +299,7 @@ def more_passages(
     if planned.threshold is None or not hits:
         return {}
     parameters = {
-        "meaning": planned.query.meaning,
+        "meaning": planned.terms.meaning,
         "threshold": planned.threshold,
         "notes": json.dumps([hit.id for hit in hits if hit.language not in planned.foreign]),
         "shown": json.dumps([hit.passage.id for hit in hits if hit.passage and hit.passage.id]),

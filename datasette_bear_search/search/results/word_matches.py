@@ -18,7 +18,7 @@ from ...index.file.metadata import json_value
 from ...index.file.schema import LONG_NOTES, TOKENIZER
 from ...notes import files_of
 from ...query import fts5
-from ...query.query import Query
+from ...query.fts5 import Terms
 from ...sqlite import like_literal, sqlite3
 from ..planning.planner import Plan
 from .marks import END_MARK, MARK
@@ -46,10 +46,10 @@ class Place(NamedTuple):
 
 def expressions(planned: Plan) -> list[str]:
     """Return FTS5 expressions for the words, phrases and prefixes of a query."""
-    query = planned.query
-    parts = [part for word in query.words for part in _parts(word)]
-    words = (*query.phrases, *query.identifiers, *parts, *query.completions, *planned.beginnings)
-    found = [*map(fts5.quoted, words), *map(fts5.starting_with, query.prefixes)]
+    terms = planned.terms
+    parts = [part for word in terms.words for part in _parts(word)]
+    words = (*terms.phrases, *terms.identifiers, *parts, *terms.completions, *planned.beginnings)
+    found = [*map(fts5.quoted, words), *map(fts5.starting_with, terms.prefixes)]
     return [languages.in_languages(each, planned.languages) for each in found]
 
 
@@ -61,19 +61,18 @@ def _parts(word: str) -> Sequence[str]:
     return [word, *tokens] if len(tokens) < len(fts5.tokens(word)) else [word]
 
 
-def beginnings(query: Query) -> list[str]:
+def beginnings(terms: Terms) -> list[str]:
     """Return the beginnings of the query's words, in lower case: an approximation of stems."""
-    phrases = (token for phrase in query.phrases for token in fts5.tokens(phrase))
-    words = (*query.identifiers, *query.words, *query.prefixes, *phrases)
+    phrases = (token for phrase in terms.phrases for token in fts5.tokens(phrase))
+    words = (*terms.identifiers, *terms.words, *terms.prefixes, *phrases)
     lower = (part.lower() for word in words for part in _parts(word))
     return [word if len(word) < 5 else word[: max(4, len(word) - 3)] for word in lower]
 
 
 def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[str]:
     """Return the texts, each given with its language, with marks around the query's words."""
-    query = planned.query
     if _is_inside_words(planned):
-        return [_with_substrings(query, text) for text, _ in texts]
+        return [_with_substrings(planned.terms, text) for text, _ in texts]
     match = fts5.any_of(expressions(planned))
     if match is None:
         return [text for text, _ in texts]
@@ -107,9 +106,9 @@ def _with_marks_of(highlighted: str, text: str, language: str | None) -> str:
     return "".join([*parts, text[end:]])
 
 
-def _with_substrings(query: Query, text: str) -> str:
+def _with_substrings(terms: Terms, text: str) -> str:
     # Marks words inside of longer ones, and words in scripts without spaces.
-    parts = sorted(map(re.escape, query.substrings), key=len, reverse=True)
+    parts = sorted(map(re.escape, terms.substrings), key=len, reverse=True)
     if not parts:
         return text
     return re.sub("|".join(parts), rf"{MARK}\g<0>{END_MARK}", text, flags=re.IGNORECASE)
@@ -119,12 +118,12 @@ def best_places(
     connection: sqlite3.Connection, planned: Plan, note_ids: Sequence[int]
 ) -> Mapping[int, Place]:
     """Return the place in each note that matches the query's words best, by note id."""
-    query = planned.query
+    searched = planned.terms
     wanted = [] if _is_inside_words(planned) else expressions(planned)
     match = fts5.any_of(wanted)
-    terms = [*map(str.lower, query.phrases), *beginnings(query)]
+    terms = [*map(str.lower, searched.phrases), *beginnings(searched)]
     if match is None:
-        terms = [text.lower() for text in query.substrings]
+        terms = [text.lower() for text in searched.substrings]
     if not terms or not note_ids:
         return {}
     candidates = list(_candidates(connection, note_ids, terms, wanted))

@@ -101,9 +101,9 @@ def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = (
         urls,
         hit,
         dict(zip(hit.tags, hit.marked_tags)),
-        title=_marked(hit.marked_title or hit.title or "Untitled"),
+        title=_marked(hit.marked_title or "Untitled"),
         url=urls.note(hit.id, hit.passage.id if hit.passage else None),
-        heading=None if hit.file_text or not hit.passage else hit.passage.heading,
+        heading=None if hit.in_file or not hit.passage else hit.passage.heading,
         before=before,
         text=text,
         after=after,
@@ -118,8 +118,8 @@ def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = (
 
 def badges(hit: Hit, planned: Plan) -> Iterator[Badge]:
     """Yield the reasons why a note was found, most important first."""
-    query = planned.query
-    if hit.is_exact and hit.title.casefold() in (query.text.casefold(), query.meaning.casefold()):
+    titles = (planned.query.text.casefold(), planned.terms.meaning.casefold())
+    if hit.is_exact and hit.title.casefold() in titles:
         yield Badge("Title", "", "The title is what you typed")
     elif hit.is_exact:
         yield Badge("Exact", "", "Contains exactly what you typed")

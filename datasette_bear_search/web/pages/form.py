@@ -122,7 +122,7 @@ def option_chips(urls: Urls) -> list[Anchor]:
 
 
 def _balance(results: Results | None) -> str:
-    if results is None or not results.query.substrings:
+    if results is None or not results.plan.terms.substrings:
         return "automatic"
     shaped = BALANCES[results.plan.shape]
     nearest = min(BALANCE_NAMES, key=lambda value: abs(float(value) - shaped))

@@ -277,7 +277,7 @@ async def _first_results(
     # Notices about the text wait until the person pauses.
     plan = response.results.plan
     of_text = {*plan.query.notices, *plan.notices}
-    if not plan.query.substrings:
+    if not plan.terms.substrings:
         of_text |= {*response.results.notices}
     context["notices"] = [notice for notice in response.notices if notice not in of_text]
     context["is_first"] = True
@@ -366,7 +366,7 @@ def _suggestions(urls: Urls, results: Results, filters: Sequence[Anchor]) -> lis
     query, links = results.query, []
     if filters:
         links.append(Anchor("Search without filters", urls.unfiltered()))
-    if query.substrings and query.mode in ("keyword", "like"):
+    if results.plan.terms.substrings and query.mode in ("keyword", "like"):
         links.append(Anchor("Search by meaning as well", urls.search(drop=("_next", "mode"))))
     newest = urls.search(drop=tuple(urls.arguments), sort="newest")
     return [*links, Anchor("Browse all notes, newest first", newest)]
