@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import chain
 from operator import add
@@ -222,27 +222,40 @@ def present(connection: sqlite3.Connection) -> tuple[str, ...]:
 def forms(text: str, languages: Iterable[str]) -> list[str]:
     """Return a query's words as typed, then as the index has them in each of these languages."""
     plain = queried(text, None) if _needs_cutting(text) else text
-    return _distinct([plain, *(queried(text, each) for each in languages if each in SNOWBALL)])
+    return distinct([plain, *(queried(text, each) for each in languages if each in SNOWBALL)])
 
 
-def in_languages(expression: str, languages: Iterable[str]) -> str:
-    """Return an FTS5 expression that also matches its words' forms in these languages."""
+def in_languages(
+    expression: str, languages: Iterable[str], known_forms: Mapping[str, Iterable[str]] = {}
+) -> str:
+    """Return an FTS5 expression that also matches its words' forms in these languages.
+
+    :param known_forms: text → its forms, if they are others
+    """
     known = [None, *(language for language in languages if language in SNOWBALL)]
-    if len(known) == 1 and not _needs_cutting(expression):
+    if len(known) == 1 and not known_forms and not _needs_cutting(expression):
         return expression
 
     def localized(match: re.Match[str]) -> str:
-        found = _distinct(_STRING.sub(partial(_localized, each), match[0]) for each in known)
+        if match[1] in known_forms and not match[2]:
+            found = [f'"{form}"' for form in known_forms[match[1]]]
+        else:
+            found = distinct(_STRING.sub(partial(_localized, each), match[0]) for each in known)
         return found[0] if len(found) == 1 else f"({' OR '.join(found)})"
 
     return _STRING_OR_NEAR.sub(localized, expression)
 
 
+def strings(expression: str) -> list[str]:
+    """Return the strings of an FTS5 expression, but not those that begin words."""
+    return [match[1] for match in _STRING.finditer(expression) if not match[2]]
+
+
 _STRING = re.compile(r'"((?:[^"]|"")*)"(\s*\*)?')
-_STRING_OR_NEAR = re.compile(rf"NEAR\s*\((?:{_STRING.pattern}|[^\")])*\)|{_STRING.pattern}")
+_STRING_OR_NEAR = re.compile(rf"{_STRING.pattern}|NEAR\s*\((?:{_STRING.pattern}|[^\")])*\)")
 
 
-def _distinct(texts: Iterable[str]) -> list[str]:
+def distinct(texts: Iterable[str]) -> list[str]:
     """Drop texts that are duplicates to FTS5, because a word must not count twice in BM25."""
     found: dict[str, str] = {}
     for text in texts:

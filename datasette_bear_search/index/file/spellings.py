@@ -5,7 +5,9 @@ Stemmers see the accents, so the stem of a word that is typed without them isn't
 
 from __future__ import annotations
 
-from ...folding import typed_forms
+import json
+
+from ...folding import normalized, plain, typed_forms
 from ...sqlite import sqlite3
 from .schema import SPELLINGS, WORD_VOCABULARY
 
@@ -27,7 +29,12 @@ def update_spellings(connection: sqlite3.Connection) -> None:
         connection.executemany(sql, rows)
 
 
-def spellings(connection: sqlite3.Connection, typed: str) -> list[str]:
-    """Return the words with accents for which people may type this text, in lower case."""
-    sql = f"select spelling from {SPELLINGS} where typed = ?"
-    return [word for (word,) in connection.execute(sql, [typed])]
+def spellings(connection: sqlite3.Connection, word: str) -> list[str]:
+    """Return how the notes have a word with other accents than these, in lower case."""
+    sql = f"""
+    select spelling from {SPELLINGS} where typed = ?
+    union
+    select term from {WORD_VOCABULARY} where term in (select value from json_each(?))
+    """
+    found = connection.execute(sql, [plain(word), json.dumps([*typed_forms(word)])])
+    return [other for (other,) in found if other != normalized(word).lower()]

@@ -29,7 +29,9 @@ from ...index.file.schema import (
     WORDS,
     WORDS_TOKENIZER,
 )
-from ...sqlite import sqlite3
+from ...index.file.spellings import spellings
+from ...query import fts5
+from ...sqlite import read_value, sqlite3
 
 # Minimum letters, maximum edits. An edit is a letter inserted, deleted or replaced, or two swapped.
 # Short words have too many neighbors, and four of five misspellings are one edit away (Damerau,
@@ -64,6 +66,9 @@ MAX_COMPLETIONS = 20
 # Words with accents to look at for a prefix without them.
 MAX_SPELLINGS = 500
 
+# Notes with a form to look at before it counts as one that no note of its language has.
+MAX_FOREIGN = 1000
+
 # Notes to read to see how a word is written.
 MAX_READ = 3
 
@@ -71,16 +76,49 @@ MAX_READ = 3
 CACHED_LISTS = 8
 
 
-def note_counts(
-    connection: sqlite3.Connection, present: Sequence[str], text: str
-) -> dict[str, int]:
-    """Return how many notes have each word of a text, by the word's stem.
+def forms(connection: sqlite3.Connection, searched: Sequence[str], text: str) -> list[str]:
+    """Return a text's words as the index has them: as typed, and as the notes write them.
 
-    :param present: the languages of the notes; a word may have another stem in each
+    :param searched: the languages whose stems count, if notes in the language have them
     """
+    texts = [text, *_respelled(connection, text)]
+    found = [form for each in texts for form in languages.forms(each, ())]
+    for language in searched:
+        for form in (form for each in texts for form in languages.forms(each, [language])):
+            is_new = len(languages.distinct([*found, form])) > len(found)
+            if is_new and _has_notes(connection, language, form):
+                found.append(form)
+    return languages.distinct(found)
+
+
+def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
+    """Return a text with its words as the notes spell them; a single word in all spellings."""
+    words = languages.tokens(text)
+    others = {word: spellings(connection, word) for word in words}
+    if len(words) == 1:
+        return others[words[0]]
+    respelled = " ".join(next(iter(others[word]), word) for word in words)
+    return [respelled] if any(others.values()) else []
+
+
+def _has_notes(connection: sqlite3.Connection, language: str, form: str) -> bool:
+    # oil is a German stem of "oilet", but in English notes it is another word.
+    sql = f"""
+    select exists (
+      select 1
+      from (select rowid from notes_fts where notes_fts match ? limit {MAX_FOREIGN})
+      join notes on notes.id = rowid
+      where language = ?
+    )
+    """
+    return bool(read_value(connection, sql, [fts5.quoted(form), language]))
+
+
+def note_counts(connection: sqlite3.Connection, forms: Sequence[str]) -> dict[str, int]:
+    """Return how many notes have each word of a text, given in all its forms, by its stem."""
     sql = f"select ifnull(sum(doc), 0) from {STEM_VOCABULARY} where term in ({{}})"
     counts = {}
-    for stem, *others in zip(*map(stems, languages.forms(text, present))):
+    for stem, *others in zip(*map(stems, forms)):
         those = list({stem, *others})
         row = connection.execute(sql.format(", ".join("?" * len(those))), those).fetchone()
         counts[stem] = row[0]
