@@ -82,13 +82,13 @@ def forms(connection: sqlite3.Connection, searched: Sequence[str], text: str) ->
     :param searched: the languages whose stems count, if notes in the language have them
     """
     texts = [text, *_respelled(connection, text)]
-    found = [form for each in texts for form in languages.forms(each, ())]
+    found = languages.distinct(form for each in texts for form in languages.forms(each, ()))
     for language in searched:
         for form in (form for each in texts for form in languages.forms(each, [language])):
             is_new = len(languages.distinct([*found, form])) > len(found)
             if is_new and _has_notes(connection, language, form):
                 found.append(form)
-    return languages.distinct(found)
+    return found
 
 
 def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
