@@ -231,7 +231,7 @@ def plan(
         if has_matches
         else (),
         languages=searched,
-        forms=_known_forms(terms, forms) if has_matches else {},
+        forms={} if is_like else _known_forms(terms, forms),
         stop_words=stop_words,
         shape=shape,
         balance=_balance(shape, is_weak) if balance is None else balance,
