@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from ...folding import normalized, plain, typed_forms
-from ...sqlite import sqlite3
+from ...sqlite import read_value, sqlite3
 from .schema import SPELLINGS, WORD_VOCABULARY
 
 # Latin letters that aren't ASCII, Greek ones, and ё. Other alphabets are typed as they are written.
@@ -30,11 +30,22 @@ def update_spellings(connection: sqlite3.Connection) -> None:
 
 
 def spellings(connection: sqlite3.Connection, word: str) -> list[str]:
-    """Return how the notes have a word with other accents than these, in lower case."""
+    """Return how the notes have a word with other accents than these, in lower case.
+
+    None if it was typed with accents and the notes have it so: año isn't ano.
+    """
+    written, typed = normalized(word).lower(), plain(word)
+    if written != typed and _is_known(connection, written):
+        return []
     sql = f"""
     select spelling from {SPELLINGS} where typed = ?
     union
     select term from {WORD_VOCABULARY} where term in (select value from json_each(?))
     """
-    found = connection.execute(sql, [plain(word), json.dumps([*typed_forms(word)])])
-    return [other for (other,) in found if other != normalized(word).lower()]
+    found = connection.execute(sql, [typed, json.dumps([*typed_forms(word)])])
+    return [other for (other,) in found if other != written]
+
+
+def _is_known(connection: sqlite3.Connection, word: str) -> bool:
+    sql = f"select exists (select 1 from {WORD_VOCABULARY} where term = ?)"
+    return bool(read_value(connection, sql, [word]))
