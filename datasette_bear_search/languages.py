@@ -3,7 +3,8 @@
 FTS5's tokenizer stems English. Snowball stems the words of other languages before FTS5 sees them.
 Scripts without spaces between words are cut into pairs of characters, which find more than whole
 runs do (nDCG@10 on 632 Chinese questions of XQuAD .97 instead of .12). Symbols, which FTS5 would
-take for letters of the word beside them, are cut off as tokens of their own.
+take for letters of the word beside them, are cut off as tokens of their own. All characters are
+folded (``folding``), so that words that look the same are found.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import chain
 from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from .folding import RULES as FOLDING_RULES
+from .folding import normalized, normalized_with_places, plain, without_accents
 from .markdown import without_html
 from .sqlite import execute, sqlite3
 
@@ -75,7 +78,7 @@ _NO_SYMBOL = re.compile(
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 # Increase this when ``indexed`` returns other words for a text.
-_RULES = 3
+_RULES = 4
 # Words whose stems are cached, which takes some megabytes.
 CACHED_STEMS = 50_000
 
@@ -108,6 +111,7 @@ def _is_sign(character: str) -> bool:
 
 def tokens(text: str) -> list[str]:
     """Return the words and symbols of a text, with unspaced scripts in whole runs."""
+    text = normalized(text)
     return [match[0] for match in _matches(text)] if _has_signs(text) else WORD.findall(text)
 
 
@@ -124,7 +128,10 @@ def _has_signs(text: str) -> bool:
 
 def _needs_cutting(text: str) -> bool:
     """Return whether FTS5 alone would find other words in a text than :func:`words` does."""
-    return is_unspaced(text) or _has_signs(text)
+    if text.isascii():
+        return False
+    is_folded = text == normalized(text) == without_accents(text)
+    return not is_folded or is_unspaced(text) or _has_signs(text)
 
 
 def likely_unspaced(text: str, languages: Iterable[str]) -> str | None:
@@ -139,16 +146,19 @@ def words(text: str, language: str | None) -> Iterator[Word]:
 
     In unspaced scripts, each character begins a pair, and the last one of a run is a word alone.
     """
-    for match in _matches(text):
+    seen = normalized_with_places(text)
+    for match in _matches(seen.text):
         found = _indexed_forms(match[0], language)
         for place, form in enumerate(found, match.start()):
-            yield Word(form, place, match.end() if len(found) == 1 else place + len(form))
+            end = match.end() if len(found) == 1 else place + len(form)
+            yield Word(form, *seen.span(place, end))
 
 
 def _indexed_forms(token: str, language: str | None) -> list[str]:
     if is_unspaced(token[0]):
         return [*map(add, token, token[1:]), token[-1]]
-    return [_stem(token.lower(), language) if language in SNOWBALL else token]
+    # The stemmers know letters such as æ and ł, so accents go last.
+    return [without_accents(_stem(token.lower(), language) if language in SNOWBALL else token)]
 
 
 def pairs(token: str) -> list[str]:
@@ -163,10 +173,11 @@ def indexed_note(text: T | str, language: str | None) -> T | str:
     if not isinstance(text, str):
         return text
     # Titles and tags, which have one line, aren't Markdown.
-    text = without_html(text) if "\n" in text else text
+    text = normalized(without_html(text) if "\n" in text else text)
     if language in SNOWBALL or is_unspaced(text):
         return indexed(text, language)
     # The same words, without cutting the text at each of them.
+    text = without_accents(text)
     return _SIGN.sub(_apart, text) if _has_signs(text) else text
 
 
@@ -188,7 +199,7 @@ def words_version() -> str:
     """Return a version that changes when ``indexed`` may return other words for a text."""
     import Stemmer
 
-    return f"{_RULES}/{Stemmer.version()}/{unicodedata.unidata_version}"
+    return f"{_RULES}.{FOLDING_RULES}/{Stemmer.version()}/{unicodedata.unidata_version}"
 
 
 def queried(text: str, language: str | None) -> str:
@@ -211,32 +222,44 @@ def present(connection: sqlite3.Connection) -> tuple[str, ...]:
 def forms(text: str, languages: Iterable[str]) -> list[str]:
     """Return a query's words as typed, then as the index has them in each of these languages."""
     plain = queried(text, None) if _needs_cutting(text) else text
-    return _distinct([plain, *(queried(text, each) for each in languages if each in SNOWBALL)])
+    return distinct([plain, *(queried(text, each) for each in languages if each in SNOWBALL)])
 
 
-def in_languages(expression: str, languages: Iterable[str]) -> str:
-    """Return an FTS5 expression that also matches its words' forms in these languages."""
+def in_languages(
+    expression: str, languages: Iterable[str], known_forms: Mapping[str, Iterable[str]] = {}
+) -> str:
+    """Return an FTS5 expression that also matches its words' forms in these languages.
+
+    :param known_forms: text → its forms, if they are others
+    """
     known = [None, *(language for language in languages if language in SNOWBALL)]
-    if len(known) == 1 and not _needs_cutting(expression):
+    if len(known) == 1 and not known_forms and not _needs_cutting(expression):
         return expression
 
     def localized(match: re.Match[str]) -> str:
-        found = _distinct(_STRING.sub(partial(_localized, each), match[0]) for each in known)
+        if match[1] in known_forms and not match[2]:
+            found = [f'"{form}"' for form in known_forms[match[1]]]
+        else:
+            found = distinct(_STRING.sub(partial(_localized, each), match[0]) for each in known)
         return found[0] if len(found) == 1 else f"({' OR '.join(found)})"
 
     return _STRING_OR_NEAR.sub(localized, expression)
 
 
+def strings(expression: str) -> list[str]:
+    """Return the strings of an FTS5 expression, but not those that begin words."""
+    return [match[1] for match in _STRING.finditer(expression) if not match[2]]
+
+
 _STRING = re.compile(r'"((?:[^"]|"")*)"(\s*\*)?')
-_STRING_OR_NEAR = re.compile(rf"NEAR\s*\((?:{_STRING.pattern}|[^\")])*\)|{_STRING.pattern}")
+_STRING_OR_NEAR = re.compile(rf"{_STRING.pattern}|NEAR\s*\((?:{_STRING.pattern}|[^\")])*\)")
 
 
-def _distinct(texts: Iterable[str]) -> list[str]:
+def distinct(texts: Iterable[str]) -> list[str]:
     """Drop texts that are duplicates to FTS5, because a word must not count twice in BM25."""
     found: dict[str, str] = {}
     for text in texts:
-        plain = re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFD", text.lower()))
-        stems = (_stem(word, "en") for word in tokens(plain))
+        stems = (_stem(word, "en") for word in tokens(plain(text)))
         found.setdefault(" ".join(stems), text)
     return list(found.values())
 
@@ -254,6 +277,7 @@ def _localized(language: str | None, string: re.Match[str]) -> str:
 def register(connection: sqlite3.Connection) -> None:
     """Register the SQL functions that write and search a connection's word index."""
     connection.create_function("indexed_words", 2, indexed_note, deterministic=True)
+    connection.create_function("normalized", 1, _normalized, deterministic=True)
     connection.create_function(
         "in_languages",
         1,
@@ -262,9 +286,13 @@ def register(connection: sqlite3.Connection) -> None:
     )
 
 
+def _normalized(text: T | str) -> T | str:
+    return normalized(text) if isinstance(text, str) else text
+
+
 def likely(text: Iterable[str], languages: Iterable[str]) -> str | None:
     """Return the language with the most stop words in a query: two at least, and no tie."""
-    typed = [word.lower() for word in text]
+    typed = [normalized(word).lower() for word in text]
     stops = {each: STOP_WORDS[each] for each in (*languages, "en") if each in STOP_WORDS}
     counts = {each: sum(word in those for word in typed) for each, those in stops.items()}
     best = max(counts, key=lambda language: counts[language])

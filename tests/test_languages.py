@@ -13,6 +13,7 @@ from datasette_bear_search.cli import doctor
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import cards
 from datasette_bear_search.index.file import database, metadata
+from datasette_bear_search.index.file.schema import SPELLINGS
 from datasette_bear_search.index.run import calibration
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.connection import open_sidecar
@@ -275,3 +276,59 @@ def test_doctor_says_which_share_of_notes_the_model_was_not_made_for(index_notes
     assert "22% of the notes" in finding.says
     assert "(de, sv)" in finding.says
     assert "--model ibm-granite/" in finding.mend
+
+
+# A language's word with accents, another form of it in a note, and what people type.
+TYPED_PLAINLY = [
+    ("pt", "As transformações e a transformação do plano antigo.", "transformacao"),
+    ("ro", "Această informație despre casă și informațiile vechi.", "informatie"),
+    ("hu", "Az új épület és a régi épületek között van egy út.", "epulet"),
+    ("de", "Die Wärmepumpen und eine Wärmepumpe für unser Haus.", "warmepumpe"),
+    ("de", "Die Wärmepumpen und eine Wärmepumpe für unser Haus.", "waermepumpen"),
+    ("fr", "Les entrées principales, et l'entrée de la maison.", "entree"),
+    ("tr", "Bağlantılar için yeni bir bağlantı oluşturuldu ve değiştirildi.", "baglanti"),
+]
+
+
+@pytest.mark.parametrize(("language", "text", "typed"), TYPED_PLAINLY)
+def test_a_word_without_its_accents_finds_what_it_finds_with_them(
+    index_notes, language, text, typed
+):
+    notes = [*LIBRARY, BearNote(f"# With accents\n\n{text}", created=day(20))]
+    assert titles(index_notes(notes, "--no-semantic"), typed) == ["With accents"]
+
+
+def test_accents_that_the_notes_lack_do_not_matter(index_notes):
+    note = BearNote("# Notas\n\nEsta informacao sobre a transformacao da loja e do plano.")
+    path = index_notes([*LIBRARY, note], "--no-semantic")
+    assert titles(path, "informação") == titles(path, "transformação") == ["Notas"]
+    note = BearNote("# Technik\n\nDie Waermepumpe in unserem Haus und der Kaese im Keller.")
+    path = index_notes([*LIBRARY, note], "--no-semantic")
+    assert titles(path, "Wärmepumpe") == titles(path, "Käse") == ["Technik"]
+
+
+def test_spellings_leave_the_index_with_the_last_note_that_has_them(
+    bear_index, write, sidecar_path
+):
+    plan = BearNote("# Plan\n\nA transformação do plano.")
+    shop = BearNote("# Loja\n\nA loja e a canção.", created=day(2))
+    stored = []
+    for notes in ([plan, shop], [shop]):
+        write(*notes)
+        bear_index("--no-semantic", "--yes")
+        with closing(database.connect(sidecar_path)) as connection:
+            stored.append(connection.execute(f"select * from {SPELLINGS}").fetchall())
+    cancao = ("cancao", "canção")
+    assert stored == [[cancao, ("transformacao", "transformação")], [cancao]]
+
+
+def test_the_stem_of_another_language_counts_only_in_notes_of_that_language(index_notes):
+    # "oil" is the German stem of "oilet".
+    german = [text for language, text, _ in INFLECTED if language == "de"]
+    notes = [
+        BearNote("# Lamp\n\nThe lamp in the shed needs new oil before the winter comes."),
+        *(BearNote(text) for text in german),
+    ]
+    path = index_notes(notes, "--no-semantic")
+    assert titles(path, "oilet") == []
+    assert titles(path, "Häuser") == ["Der See"]

@@ -26,6 +26,7 @@ from .passages import (
 )
 from .rows import Value, insert_rows, update_rows
 from .schema import LINES
+from .spellings import update_spellings
 from .templates import MAX_TEMPLATE, shared_lines, with_shared, write_lines
 
 # Key in meta: the highest id that a note has had.
@@ -325,6 +326,7 @@ def relate(connection: sqlite3.Connection, written: Mapping[int, Set[int]] = {})
     set_meta(connection, **{LANGUAGES: json.dumps(shares)})
     _deduplicate(connection)
     share_lines(connection, written)
+    update_spellings(connection)
 
 
 def _write_relations(connection: sqlite3.Connection, new: Sequence[tuple[int, NoteRows]]) -> None:

@@ -17,19 +17,24 @@ APPLICATION_ID = int.from_bytes(b"BrSn", "big")
 # Porter stemming measures better on nine of ten test collections, and "cafe" finds "café". Vowel
 # signs (Mn, Mc) are parts of words in Hindi and other languages; emoji variation selectors aren't.
 # Symbols are tokens, except for those of ASCII, which are syntax.
-_UNICODE = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc{}' separators '{}\ufe0e\ufe0f'"
-TOKENIZER = "porter " + _UNICODE.format(" S*", "$+<=>^`|~") + " tokenchars '§'"
-# Of words alone, to correct and complete them.
-WORDS_TOKENIZER = _UNICODE.format("", "")
+_UNICODE = (
+    "unicode61 remove_diacritics {} categories 'L* N* Co Mn Mc{}' separators '{}\ufe0e\ufe0f'"
+)
+TOKENIZER = "porter " + _UNICODE.format(2, " S*", "$+<=>^`|~") + " tokenchars '§'"
+# Of words alone, as people write them, to correct and complete them.
+WORDS_TOKENIZER = _UNICODE.format(0, "", "")
 # What FTS5 indexes of a column: its words, processed for the language. Only connections of this
 # package have the function. Deleting from FTS5 requires exactly the words that were inserted.
 INDEXED = "indexed_words({row}.{name}, {row}.language)"
+NORMALIZED = "normalized({row}.{name})"
 _INDEXED_COLUMNS = ("title", "body", "tags", "attachments")
 # Internal tables, hidden in Datasette. From 1.0 on it hides names that begin with "_" by itself.
 VECTORS = "_vectors"
 PASSAGE_INDEX = "_passage_index"
 # Words as the notes have them, without stemming: the corrections for mistyped words.
 WORD_INDEX = "_words"
+# Of those with accents, what people type without them.
+SPELLINGS = "_spellings"
 # Embedded passages of a note: enough for a novel of 100,000 words. Later text is found only by its
 # words. Without this limit, a log of 20 MB would have as many passages as 20,000 notes.
 MAX_EMBEDDED = 1000
@@ -50,7 +55,7 @@ LONG_NOTES = "_long_notes"
 SHARED_LINES = "_shared_lines"
 _MACHINERY = (
     *(VECTORS, PASSAGE_INDEX, WORD_INDEX, STEM_VOCABULARY, WORD_VOCABULARY, FILES),
-    *(LINES, SHARED_LINES, LONG_NOTES),
+    *(LINES, SHARED_LINES, LONG_NOTES, SPELLINGS),
 )
 HIDDEN_TABLES = (*_MACHINERY, "sqlite_sequence")
 # What can't be derived from the sources.
@@ -80,11 +85,16 @@ def create(connection: sqlite3.Connection) -> None:
 
 
 def refill_words(connection: sqlite3.Connection) -> None:
-    """Rebuild the indexes of what ``indexed_words`` returns, inside the caller's transaction."""
-    values = ", ".join(INDEXED.format(row="notes", name=name) for name in _INDEXED_COLUMNS)
+    """Rebuild the indexes of words, inside the caller's transaction."""
+    listed = ", ".join(_INDEXED_COLUMNS)
+    indexed, normalized = (
+        ", ".join(value.format(row="notes", name=name) for name in _INDEXED_COLUMNS)
+        for value in (INDEXED, NORMALIZED)
+    )
     of_passages = "note_id, indexed_words(text, null) from passages where text is not null"
     for index, columns, rows in (
-        ("notes_fts", ", ".join(_INDEXED_COLUMNS), f"{values} from notes"),
+        ("notes_fts", listed, f"{indexed} from notes"),
+        (WORD_INDEX, listed, f"{normalized} from notes"),
         (LONG_NOTES, "note_id, text", of_passages),
     ):
         connection.execute(f"insert into {index} ({index}) values ('delete-all')")

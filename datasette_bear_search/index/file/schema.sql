@@ -88,6 +88,12 @@ create virtual table _stem_vocabulary using fts5vocab(notes_fts, row)
 
 create virtual table _word_vocabulary using fts5vocab(_words, row)
 
+create table _spellings (
+  typed text,
+  spelling text,
+  primary key (typed, spelling)
+) without rowid
+
 create trigger notes_ai after insert on notes begin
   insert into notes_fts (rowid, title, body, tags, attachments) values (
     new.id,
@@ -96,8 +102,13 @@ create trigger notes_ai after insert on notes begin
     indexed_words(new.tags, new.language),
     indexed_words(new.attachments, new.language)
   );
-  insert into _words (rowid, title, body, tags, attachments)
-  values (new.id, new.title, new.body, new.tags, new.attachments);
+  insert into _words (rowid, title, body, tags, attachments) values (
+    new.id,
+    normalized(new.title),
+    normalized(new.body),
+    normalized(new.tags),
+    normalized(new.attachments)
+  );
 end
 
 create trigger notes_ad after delete on notes begin
@@ -109,8 +120,14 @@ create trigger notes_ad after delete on notes begin
     indexed_words(old.tags, old.language),
     indexed_words(old.attachments, old.language)
   );
-  insert into _words (_words, rowid, title, body, tags, attachments)
-  values ('delete', old.id, old.title, old.body, old.tags, old.attachments);
+  insert into _words (_words, rowid, title, body, tags, attachments) values (
+    'delete',
+    old.id,
+    normalized(old.title),
+    normalized(old.body),
+    normalized(old.tags),
+    normalized(old.attachments)
+  );
 end
 
 -- Pinning a note must not index its text again.
@@ -123,8 +140,14 @@ create trigger notes_au after update of title, body, tags, attachments, language
     indexed_words(old.tags, old.language),
     indexed_words(old.attachments, old.language)
   );
-  insert into _words (_words, rowid, title, body, tags, attachments)
-  values ('delete', old.id, old.title, old.body, old.tags, old.attachments);
+  insert into _words (_words, rowid, title, body, tags, attachments) values (
+    'delete',
+    old.id,
+    normalized(old.title),
+    normalized(old.body),
+    normalized(old.tags),
+    normalized(old.attachments)
+  );
   insert into notes_fts (rowid, title, body, tags, attachments) values (
     new.id,
     indexed_words(new.title, new.language),
@@ -132,8 +155,13 @@ create trigger notes_au after update of title, body, tags, attachments, language
     indexed_words(new.tags, new.language),
     indexed_words(new.attachments, new.language)
   );
-  insert into _words (rowid, title, body, tags, attachments)
-  values (new.id, new.title, new.body, new.tags, new.attachments);
+  insert into _words (rowid, title, body, tags, attachments) values (
+    new.id,
+    normalized(new.title),
+    normalized(new.body),
+    normalized(new.tags),
+    normalized(new.attachments)
+  );
 end
 
 create table tags (

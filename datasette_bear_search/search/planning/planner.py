@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import chain
 
@@ -85,6 +85,7 @@ class Plan:
     has_matches: bool = True  # whether the word index has a note with any of the words
     beginnings: tuple[str, ...] = ()  # words of the notes that begin with the last word
     languages: tuple[str, ...] = ()  # languages whose word forms are searched for
+    forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the terms' words
     stop_words: frozenset[str] = frozenset()
     threshold: float | None = None  # similarity from which a passage is close in meaning
     is_foreign: bool = False  # whether the model wasn't made for the query's language
@@ -100,9 +101,12 @@ class Plan:
 
     @cached_property
     def match(self) -> str | None:
-        """The FTS5 expression for the terms, in their forms in these languages."""
-        match = self.terms.match
-        return match and languages.in_languages(match, self.languages)
+        """The FTS5 expression for the terms, in all their forms."""
+        return self.terms.match and self.in_forms(self.terms.match)
+
+    def in_forms(self, expression: str) -> str:
+        """Return an FTS5 expression that also matches its words' other forms."""
+        return languages.in_languages(expression, self.languages, self.forms)
 
     @cached_property
     def text_filters(self) -> Filters:
@@ -189,7 +193,8 @@ def plan(
     terms, is_like = query.terms, query.mode == "like"
     shape = _shape(terms)
     searched, stop_words, language = _languages(connection, terms)
-    counts = cache(partial(spelling.note_counts, connection, searched))
+    forms = cache(partial(spelling.forms, connection, searched))
+    counts = cache(lambda word: spelling.note_counts(connection, forms(word)))
     notes = metadata.count_notes(connection)
     replacements: dict[str, str | None] = {}
     uncertain: dict[str, tuple[str, ...]] = {}
@@ -201,14 +206,14 @@ def plan(
             terms, replacements = terms.rewritten(found), found
             known = (spelling.word_completions(connection, prefix) for prefix in terms.prefixes)
             terms = replace(terms, completions=unique(chain.from_iterable(known)))
-    has_matches = not is_like and _matches(connection, terms, searched)
+    has_matches = not is_like and _matches(connection, terms, searched, forms)
     if (terms.boolean or terms.phrases) and not is_like and not has_matches:
         demanded = "fits what AND, OR and NOT ask for"
         if not terms.boolean:
             demanded = "contains this exact phrase"
         notices.append(f"No note {demanded}, so the words were searched for separately.")
         terms = terms.relaxed()
-        has_matches = _matches(connection, terms, searched)
+        has_matches = _matches(connection, terms, searched, forms)
     normalizer = 0.0
     if has_matches and not terms.boolean:
         with suppress(sqlite3.DatabaseError):
@@ -232,6 +237,7 @@ def plan(
         text_mode="like" if is_like else "" if correct else "uncorrected",
         beginnings=beginnings,
         languages=searched,
+        forms={} if is_like else _known_forms(terms, forms),
         stop_words=stop_words,
         shape=shape,
         balance=_balance(shape, is_weak) if balance is None else balance,
@@ -252,6 +258,8 @@ def plan(
     )
 
 
+# A text → its forms in the index.
+_FormsOf = Callable[[str], Sequence[str]]
 # A word → how many notes have each of its stems.
 _Counts = Callable[[str], dict[str, int]]
 
@@ -308,10 +316,12 @@ def threshold(connection: sqlite3.Connection, language: str | None) -> float | N
     return known.get(language or "", max(known.values(), default=None))
 
 
-def _matches(connection: sqlite3.Connection, terms: Terms, searched: Sequence[str]) -> bool:
+def _matches(
+    connection: sqlite3.Connection, terms: Terms, searched: Sequence[str], forms: _FormsOf
+) -> bool:
     if terms.match is None:
         return False
-    match = languages.in_languages(terms.match, searched)
+    match = languages.in_languages(terms.match, searched, _known_forms(terms, forms))
     return _exists(connection, match, if_broken=True)
 
 
@@ -344,18 +354,29 @@ def _languages(
     others = [language for language in present if language not in chosen and language != "en"]
     with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
         for word in terms.words if others else ():
-            if not any(spelling.note_counts(connection, (), word).values()):
+            if not _has_notes(connection, (), word):
                 chosen += [
                     language
                     for language in others
-                    if language not in chosen
-                    and any(spelling.note_counts(connection, [language], word).values())
+                    if language not in chosen and _has_notes(connection, [language], word)
                 ]
     if languages.is_unspaced(terms.meaning):
         own = languages.likely_unspaced(terms.meaning, shares)
     else:
         own = likely or next((it for it in shares if it not in languages.UNSPACED_LANGUAGES), None)
     return tuple(chosen), stop_words, own or main
+
+
+def _has_notes(connection: sqlite3.Connection, searched: Sequence[str], word: str) -> bool:
+    forms = spelling.forms(connection, searched, word)
+    return any(spelling.note_counts(connection, forms).values())
+
+
+def _known_forms(terms: Terms, forms: _FormsOf) -> dict[str, tuple[str, ...]]:
+    texts = unique(languages.strings(terms.match or ""))
+    # Scripts without spaces have one form, and the notes have completions as they are.
+    others = (it for it in texts if it not in terms.completions and not languages.is_unspaced(it))
+    return {text: tuple(forms(text)) for text in others}
 
 
 def _replacements(

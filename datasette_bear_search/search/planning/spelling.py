@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
 import threading
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
@@ -16,11 +18,20 @@ from mmap import ACCESS_READ, mmap
 from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
-from ... import languages
+from ... import folding, languages
 from ...embeddings import registry
 from ...index.file import database, metadata
-from ...index.file.schema import STEM_VOCABULARY, TOKENIZER, WORD_VOCABULARY, WORDS_TOKENIZER
-from ...sqlite import sqlite3
+from ...index.file.schema import (
+    SPELLINGS,
+    STEM_VOCABULARY,
+    TOKENIZER,
+    WORD_INDEX,
+    WORD_VOCABULARY,
+    WORDS_TOKENIZER,
+)
+from ...index.file.spellings import spellings
+from ...query import fts5
+from ...sqlite import read_value, sqlite3
 
 # Minimum letters, maximum edits. An edit is a letter inserted, deleted or replaced, or two swapped.
 # Short words have too many neighbors, and four of five misspellings are one edit away (Damerau,
@@ -37,6 +48,14 @@ MIN_SLIP_LETTERS = 6
 # letters: "decisiones" may be Spanish for "decisions".
 LONG_WORD_LETTERS, ENDING_LETTERS = 9, 3
 
+# The keys' places; each row begins half a key further right.
+_KEYS = {
+    letter: (row, column + row / 2)
+    for row, letters in enumerate(("qwertyuiop", "asdfghjkl", "zxcvbnm"))
+    for column, letter in enumerate(letters)
+}
+NEIGHBORING = 1.2  # keys: the next ones in the same row and in the rows above and below
+
 # With more notes than this, only words with the first or the second letter of a mistyped word are
 # compared to it. (The first two letters may be swapped, or the first one superfluous.)
 ALL_WORDS_UP_TO = 20_000
@@ -44,20 +63,62 @@ ALL_WORDS_UP_TO = 20_000
 # Completions of a prefix. Each costs a scan of the notes that have the word.
 MAX_COMPLETIONS = 20
 
+# Words with accents to look at for a prefix without them.
+MAX_SPELLINGS = 500
+
+# Notes with a form to look at before it counts as one that no note of its language has.
+MAX_FOREIGN = 1000
+
+# Notes to read to see how a word is written.
+MAX_READ = 3
+
 # Cached word lists of a megabyte or a few each.
 CACHED_LISTS = 8
 
 
-def note_counts(
-    connection: sqlite3.Connection, present: Sequence[str], text: str
-) -> dict[str, int]:
-    """Return how many notes have each word of a text, by the word's stem.
+def forms(connection: sqlite3.Connection, searched: Sequence[str], text: str) -> list[str]:
+    """Return a text's words as the index has them: as typed, and as the notes write them.
 
-    :param present: the languages of the notes; a word may have another stem in each
+    :param searched: the languages whose stems count, if notes in the language have them
     """
+    texts = [text, *_respelled(connection, text)]
+    found = languages.distinct(form for each in texts for form in languages.forms(each, ()))
+    for language in searched:
+        for form in (form for each in texts for form in languages.forms(each, [language])):
+            is_new = len(languages.distinct([*found, form])) > len(found)
+            if is_new and _has_notes(connection, language, form):
+                found.append(form)
+    return found
+
+
+def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
+    """Return a text with its words as the notes spell them; a single word in all spellings."""
+    words = languages.tokens(text)
+    others = {word: spellings(connection, word) for word in words}
+    if len(words) == 1:
+        return others[words[0]]
+    respelled = " ".join(next(iter(others[word]), word) for word in words)
+    return [respelled] if any(others.values()) else []
+
+
+def _has_notes(connection: sqlite3.Connection, language: str, form: str) -> bool:
+    # oil is a German stem of "oilet", but in English notes it is another word.
+    sql = f"""
+    select exists (
+      select 1
+      from (select rowid from notes_fts where notes_fts match ? limit {MAX_FOREIGN})
+      join notes on notes.id = rowid
+      where language = ?
+    )
+    """
+    return bool(read_value(connection, sql, [fts5.quoted(form), language]))
+
+
+def note_counts(connection: sqlite3.Connection, forms: Sequence[str]) -> dict[str, int]:
+    """Return how many notes have each word of a text, given in all its forms, by its stem."""
     sql = f"select ifnull(sum(doc), 0) from {STEM_VOCABULARY} where term in ({{}})"
     counts = {}
-    for stem, *others in zip(*map(stems, languages.forms(text, present))):
+    for stem, *others in zip(*map(stems, forms)):
         those = list({stem, *others})
         row = connection.execute(sql.format(", ".join("?" * len(those))), those).fetchone()
         counts[stem] = row[0]
@@ -72,7 +133,7 @@ def stems(text: str) -> Sequence[str]:
 
 def unstemmed_words(text: str) -> list[str]:
     """Return the tokens of a text without stemming, as in corrections and completions."""
-    return _tokens("unstemmed", text)
+    return _tokens("unstemmed", folding.normalized(text))
 
 
 class Correction(NamedTuple):
@@ -85,10 +146,11 @@ class Correction(NamedTuple):
 def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     """Return the words of the notes that a word was probably meant to be; None if none is near.
 
-    These are the words with the fewest edits (Damerau-Levenshtein distance). One is sure if it is
-    the only one, a slip away from the typed word, and that is no word in any language: no token of
-    the model, not in a dictionary, no capitalized name, no accents (nobody types them by accident).
+    These are the words with the fewest edits (Damerau-Levenshtein distance) without accents. One is
+    sure if it is the only one, a slip away from the typed word, and that is no word in any
+    language: no token of the model, not in a dictionary, no name (capitalized, unlike the other).
     """
+    word = folding.normalized(word)
     edits = next((edits for length, edits in MAX_EDITS if len(word) >= length), 0)
     if not edits or not re.fullmatch(r"[^\W\d_]+", word):
         return None
@@ -96,15 +158,15 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
-    folded = _folded(word)
+    typed = folding.plain(word)
     has_few_notes = metadata.count_notes(connection) <= ALL_WORDS_UP_TO
     near = {
-        term: (distance, notes[term])
-        for initial in ([""] if has_few_notes else sorted(set(folded[:2])))
-        for length, notes in _words_beginning_with(connection, initial).items()
-        if abs(length - len(word)) <= edits
-        for term, distance, _ in process.extract(
-            folded, list(notes), scorer=OSA.distance, score_cutoff=edits, limit=None
+        form: (distance, words[form])
+        for initial in ([""] if has_few_notes else sorted(set(typed[:2])))
+        for length, words in _words_beginning_with(connection, initial).items()
+        if abs(length - len(typed)) <= edits
+        for form, distance, _ in process.extract(
+            typed, list(words), scorer=OSA.distance, score_cutoff=edits, limit=None
         )
     }
     if not near:
@@ -114,54 +176,94 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     if fewest > 1 and registry.is_token(model, word):
         return None  # a real word two edits away, such as "password" from "passport"
     found = sorted(
-        (term for term, (distance, _) in near.items() if distance == fewest),
+        (form for form, (distance, _) in near.items() if distance == fewest),
         # Prefer swapped letters, then the same first letter, which people usually get right.
-        key=lambda term: (
-            sorted(term) != sorted(folded),
-            term[0] != folded[0],
-            -near[term][1],
-            term,
+        key=lambda form: (
+            sorted(form) != sorted(typed),
+            form[0] != typed[0],
+            -sum(near[form][1].values()),
+            form,
         ),
     )
+    lower = word.lower()
+    spelled = [
+        min(notes, key=lambda each: (OSA.distance(lower, each), -notes[each]))
+        for notes in (near[form][1] for form in found[:MAX_CORRECTIONS])
+    ]
+    written = [_as_written(connection, each) for each in spelled]
+    # Nobody types an accent by accident.
+    accents = {letter for letter in lower if not letter.isascii()}
     is_sure = (
-        fewest == len({stem for term in found for stem in stems(term)}) == 1
-        and word.islower()
-        and word == folded
-        and _is_slip(word, found[0])
-        and not registry.is_token(model, word)
-        and not _is_in_dictionary(word)
+        fewest == len({stem for form in found for stem in stems(form)}) == 1
+        and _is_slip(typed, found[0])
+        and accents <= {*spelled[0]}
+        and (word.islower() or (word.istitle() and written[0].istitle()))
+        and not registry.is_token(model, lower)
+        and not _is_in_dictionary(lower)
     )
-    return Correction(tuple(found[:MAX_CORRECTIONS]), is_sure)
+    return Correction(tuple(written), is_sure)
+
+
+def _as_written(connection: sqlite3.Connection, word: str) -> str:
+    """Return a word of the vocabulary as some notes have it, in capitals if all of them do."""
+    sql = f"""
+    select title || char(10) || coalesce(body, '') || char(10) || tags || coalesce(attachments, '')
+    from notes
+    where id in (select rowid from {WORD_INDEX} where {WORD_INDEX} match ? limit {MAX_READ})
+    """
+    found: Counter[str] = Counter()
+    for (text,) in connection.execute(sql, [f'"{word}"']):
+        found.update(re.findall(rf"\b{word}\b", folding.normalized(text), re.IGNORECASE))
+    return max(found, key=lambda form: (found[form], form), default=word)
 
 
 def word_completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
     """Return at most MAX_COMPLETIONS words of the notes with a prefix, most frequent first."""
-    if not (folded := _folded(prefix)):
+    written, typed = folding.normalized(prefix).lower(), folding.plain(prefix)
+    if not unstemmed_words(prefix):
         return []
-    rows = connection.execute(
-        f"select term from {WORD_VOCABULARY} where term >= ? and term < ? "
-        "order by doc desc, term limit ?",
-        [folded, folded + "\U0010ffff", MAX_COMPLETIONS],
+    sql = f"""
+    select term, doc from {WORD_VOCABULARY}
+    where term >= :written and term < :written || char(0x10ffff)
+    union
+    select term, doc
+    from (
+      select spelling from {SPELLINGS}
+      where typed >= :typed and typed < :typed || char(0x10ffff) limit {MAX_SPELLINGS}
     )
-    return [term for (term,) in rows]
+    join {WORD_VOCABULARY} on term = spelling
+    order by doc desc, term limit {MAX_COMPLETIONS}
+    """
+    rows = connection.execute(sql, {"written": written, "typed": typed})
+    return [term for term, _ in rows]
 
 
 def _is_slip(typed: str, meant: str) -> bool:
     """Return whether an edit is a slip: two letters swapped, or one inside doubled or missing.
 
-    Words with another letter or ending are as often different words: mouse and house, problem and
-    problema.
+    Or one of a neighboring key. Words with another letter or ending are as often different words:
+    mouse and house, problem and problema.
     """
     if len(typed) < MIN_SLIP_LETTERS or typed[0] != meant[0]:
         return False
     if len(typed) >= LONG_WORD_LETTERS and typed[-ENDING_LETTERS:] == meant[-ENDING_LETTERS:]:
         return True
     if len(typed) == len(meant):
-        return sorted(typed) == sorted(meant)
+        places = [place for place, pair in enumerate(zip(typed, meant)) if len({*pair}) > 1]
+        if len(places) == 1:
+            [place] = places
+            is_inside = place < len(typed) - ENDING_LETTERS
+            return is_inside and _are_neighbors(typed[place], meant[place])
+        return sorted(typed) == sorted(meant) and len(places) == 2
     if len(typed) < len(meant):
         return typed[-1] == meant[-1]
     doubled = (at for at in range(1, len(typed)) if typed[at] == typed[at - 1])
     return any(typed[:at] + typed[at + 1 :] == meant for at in doubled)
+
+
+def _are_neighbors(letter: str, other: str) -> bool:
+    places = _KEYS.get(letter), _KEYS.get(other)
+    return None not in places and math.dist(*places) < NEIGHBORING  # type: ignore[arg-type]
 
 
 def _is_in_dictionary(word: str) -> bool:
@@ -208,11 +310,12 @@ def _hash(word: str) -> int:
 
 def _words_beginning_with(
     connection: sqlite3.Connection, initial: str
-) -> dict[int, dict[str, int]]:
-    """Return words by length, with their numbers of notes. Cache them until the file changes.
+) -> dict[int, dict[str, dict[str, int]]]:
+    """Return words without accents, by length, with the number of notes of each spelling.
 
-    Counting the notes of all words in 10,000 notes takes SQLite .07 s, three quarters of a search,
-    and a person who goes on typing after a mistake starts a search with each key.
+    They are cached until the file changes: counting the notes of all words in 10,000 notes takes
+    SQLite .07 s, three quarters of a search, and a person who goes on typing after a mistake starts
+    a search with each key.
     """
     state = database.file_state(connection)
     key = state and (*state, initial)
@@ -220,21 +323,21 @@ def _words_beginning_with(
     if words is None:
         words = {}
         for term, notes in connection.execute(
-            f"select term, doc from {WORD_VOCABULARY} where term >= ? and term < ?",
-            [initial, initial + "\U0010ffff"],
+            f"""
+            select term, doc from {WORD_VOCABULARY} where term >= :initial and term < :end
+            union select term, doc from {SPELLINGS} join {WORD_VOCABULARY} on term = spelling
+            where typed >= :initial and typed < :end
+            """,
+            {"initial": initial, "end": initial + "\U0010ffff"},
         ):
-            words.setdefault(len(term), {})[term] = notes
+            form = term if term.isascii() else folding.plain(term)
+            words.setdefault(len(form), {}).setdefault(form, {})[term] = notes
         if key:
             database.keep(_word_lists, key, words, CACHED_LISTS)
     return words
 
 
-_word_lists: dict[tuple[object, ...], dict[int, dict[str, int]]] = {}
-
-
-def _folded(word: str) -> str:
-    # As in the vocabulary: lower case, without diacritics, but not stemmed.
-    return "".join(_tokens("unstemmed", word))
+_word_lists: dict[tuple[object, ...], dict[int, dict[str, dict[str, int]]]] = {}
 
 
 def _tokens(tokenizer: str, text: str) -> list[str]:

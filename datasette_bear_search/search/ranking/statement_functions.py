@@ -203,11 +203,11 @@ class SearchFunctions:
         sql = f"""
         select rowid, {BEGINNING_WEIGHT} * -bm25(notes_fts, {COLUMN_WEIGHTS})
         from notes_fts
-        where notes_fts match in_languages(?)
+        where notes_fts match ?
         """
-        # Both in all languages, so none of these notes is also found by the word itself.
-        words = fts5.any_of(map(fts5.quoted, planned.beginnings))
-        expression = f"({words}) NOT ({planned.terms.match})"
+        words = planned.in_forms(" OR ".join(map(fts5.quoted, planned.beginnings)))
+        # None of these notes is also found by the word itself.
+        expression = f"({words}) NOT ({planned.match})"
         return dict(self._connection.execute(sql, [expression]).fetchall())
 
     def _ids(self, sql: str, *values: str) -> list[int]:

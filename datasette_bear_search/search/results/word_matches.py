@@ -53,7 +53,7 @@ def expressions(planned: Plan) -> list[str]:
     parts = [part for word in terms.words for part in _parts(word)]
     words = (*terms.phrases, *terms.identifiers, *parts, *terms.completions, *planned.beginnings)
     found = [*map(fts5.quoted, words), *map(fts5.starting_with, terms.prefixes)]
-    return [languages.in_languages(each, planned.languages) for each in found]
+    return [planned.in_forms(each) for each in found]
 
 
 def _parts(word: str) -> Sequence[str]:

@@ -75,13 +75,13 @@ def test_no_word_of_any_language_is_replaced(index_notes, words):
         ("apartwent", {"apartwent": "apartment"}, ()),  # long
         ("Bicyle", {}, ("bicycle",)),  # a name
         ("bicýle", {}, ("bicycle",)),  # nobody types an accent by accident
-        ("soupp", {}, ("soup",)),  # short
+        ("soupp", {}, ("Soup",)),  # short
         ("tarin", {}, ("train",)),
         ('tag:work "bicycke" ride', {}, ('tag:work "bicycle" ride',)),
         ("bicyle momentun", {"bicyle": "bicycle"}, ("bicycle momentum",)),
         ("wie fährt man bicyle", {}, ()),  # another language
         ("NOT bicycke AND soup", {}, ()),
-        ("mouse", {}, ("house",)),
+        ("mouse", {}, ("House",)),
     ],
 )
 def test_only_what_is_surely_mistyped_is_replaced(index_notes, typed, replaced, offers):
@@ -127,8 +127,8 @@ def test_equally_near_words_are_all_suggested(index_notes):
     path = index_notes([BearNote("# Strap\n\nA strip of leather.")], "--no-semantic")
     found = planned(path, "strp")
     assert (found.offers, found.hints) == (
-        ("strap", "strip"),
-        ("Did you mean “strap” or “strip”?",),
+        ("Strap", "strip"),
+        ("Did you mean “Strap” or “strip”?",),
     )
 
 
