@@ -6,7 +6,6 @@ Which words matter, which are mistyped, how to balance words and meaning, which 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,11 +25,20 @@ from ...query.query import (
     relaxed,
     rewritten,
     text_with,
+    without_guess,
     without_times,
 )
 from ...sqlite import read_value, sqlite3
 from . import spelling
-from .offers import MAX_DOUBTFUL, VALUES_SQL, find_alternatives
+from .offers import (
+    MAX_DOUBTFUL,
+    VALUES_SQL,
+    Narrower,
+    find_alternatives,
+    has_any,
+    notes_of_its_time,
+    nothing_from,
+)
 
 # The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
 # stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
@@ -101,6 +109,7 @@ class Plan:
     corrections: tuple[tuple[str, str], ...] = ()  # typed word, word that is searched for
     doubtful: tuple[tuple[str, tuple[str, ...]], ...] = ()  # typed word, words that may be meant
     others: tuple[str, ...] = ()  # other texts that may be meant
+    narrower: Narrower | None = None
     notices: tuple[str, ...] = ()
 
     @property
@@ -122,13 +131,16 @@ class Plan:
     def remarks(self) -> tuple[str, ...]:
         """Lines for people where the results have no links to offers and no chips of filters."""
         offers = " or ".join(f"“{text}”" for text in self.offers)
-        times = (
-            f"Only notes created or modified at that time: {clause.value}. "
-            "In quotation marks it is searched for as words."
-            for clause in self.query.understood
-            if clause.kind == "time"
-        )
-        return (*([f"Did you mean {offers}?"] if offers else []), *times)
+        remarks = [f"Did you mean {offers}?"] if offers else []
+        if self.narrower:
+            label, text = self.narrower
+            remarks.append(f"For only notes from {label}, search for “{text}”.")
+        elif self.query.is_of_time and self.query.time:
+            remarks.append(
+                f"Only notes created or modified at that time: {self.query.time.label}. "
+                "In quotation marks it is searched for as words."
+            )
+        return tuple(remarks)
 
     @property
     def foreign_words(self) -> tuple[str, ...]:
@@ -169,11 +181,7 @@ def plan(
     :param balance: the weight of meaning; None: by the shape of the query
     :param correct: whether to correct words that no note has
     """
-    if any(
-        clause.kind == "time" and _is_in_title(connection, clause.value)
-        for clause in query.understood
-    ):
-        query = without_times(query)
+    query, notices = _with_guess(connection, query)
     query = _with_tag_prefix(connection, query)
     if _is_title(connection, query):
         # Search for a title literally, even if it contains something like syntax.
@@ -184,7 +192,6 @@ def plan(
     notes = metadata.count_notes(connection)
     replacements: dict[str, str | None] = {}
     doubtful: dict[str, tuple[str, ...]] = {}
-    notices: list[str] = []
     if not query.is_boolean and query.mode != "like":
         # If the word index is broken, the statement itself fails, and retrieve() handles that.
         with suppress(sqlite3.DatabaseError):
@@ -211,8 +218,10 @@ def plan(
         with suppress(sqlite3.DatabaseError):
             normalizer = BM25_NORMALIZER * _max_bm25(query, counts, notes)
     others: list[str] = []
+    narrower = None
     if query.mode != "like":
         with suppress(sqlite3.DatabaseError):
+            narrower = notes_of_its_time(connection, query)
             others, found_notices = find_alternatives(connection, query)
             notices += found_notices
     foreign = metadata.foreign_languages(connection)
@@ -241,6 +250,7 @@ def plan(
         ),
         doubtful=tuple(doubtful.items()),
         others=tuple(others),
+        narrower=narrower,
         notices=tuple(notices),
     )
 
@@ -273,12 +283,25 @@ def _is_title(connection: sqlite3.Connection, query: Query) -> bool:
     return bool(query.text and read_value(connection, sql, [query.text]))
 
 
+def _with_guess(connection: sqlite3.Connection, query: Query) -> tuple[Query, list[str]]:
+    """Return the query without the time that it asks for if that is a title's or no note's."""
+    if not query.is_of_time or not query.time:
+        return query, []
+    # A note may be called "Last summer". But many titles have a year or a month, so a single word
+    # names a note only together with its preposition.
+    name = query.time.name
+    if " " not in name:
+        name = query.text[query.time.start : query.time.end]
+    if _is_in_title(connection, name):
+        return without_times(query), []
+    with suppress(sqlite3.DatabaseError):
+        if not has_any(connection, query.filters):
+            return without_guess(query), [nothing_from(query.time)]
+    return query, []
+
+
 def _is_in_title(connection: sqlite3.Connection, words: str) -> bool:
-    # Compare it without the preposition, because a note may be called "Last summer". But keep it if
-    # a single word follows, because many titles have a year or a month.
-    preposition = r"(?i)^(?:from|in|on|of|since|im|aus|vom?n?|seit) (?:the |dem |der )?"
-    named = re.sub(preposition, "", words)
-    match = f"title : {fts5.quoted(named if ' ' in named else words)}"
+    match = f"title : {fts5.quoted(words)}"
     present = languages.present(connection)
     return _exists(connection, languages.in_languages(match, present), if_broken=False)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from ...notes import counted
 from ...query.query import Query
 from ..planning.planner import Plan
 from ..ranking.statement import (
@@ -93,6 +95,22 @@ class Hit(ListedNote):
         return marked_html(self.snippet)
 
 
+class Unfiltered(NamedTuple):
+    """The search without its filters, if they leave nothing."""
+
+    filter: str  # the label of the filter; empty if there are several
+    text: str
+    found: int
+
+    @property
+    def without(self) -> str:
+        return f"“{self.filter}”. Without it" if self.filter else "these filters. Without them"
+
+    @property
+    def notice(self) -> str:
+        return f"No note fits {self.without}, “{self.text}” has {counted(self.found, 'result')}."
+
+
 @dataclass(frozen=True)
 class Results:
     hits: tuple[Hit, ...]
@@ -105,6 +123,7 @@ class Results:
     next_offset: int | None
     ranking: Ranking = DEFAULT_RANKING
     found_ids: str | None = None  # of all found notes, a JSON array; None if there is no text
+    unfiltered: Unfiltered | None = None
     # Whether more notes may be close in meaning: all of the nearest passages are.
     at_least: bool = False
 

@@ -116,8 +116,10 @@ async def search(datasette: Datasette, request, database: Database, is_json: boo
         return await _json(request, database, response)
     urls = Urls(database.ds, MultiParams(given))
     # The heading above the nearest notes says the same.
-    said = NOTHING_CLOSE if _is_empty(response.results) else None
-    notices = (notice for notice in response.notices if notice != said)
+    said = [NOTHING_CLOSE] if _is_empty(response.results) else []
+    if unfiltered := response.results.unfiltered:
+        said.append(unfiltered.notice)
+    notices = (notice for notice in response.notices if notice not in said)
     response = replace(response, notices=(*errors.values(), *notices))
     if first:
         return await _first_results(urls, request, database, response)
@@ -325,6 +327,9 @@ async def _results(
     context["offers"] = [
         Anchor(text, urls.search(drop=NOT_SENT_AGAIN, q=text)) for text in results.plan.offers
     ]
+    if narrower := results.plan.narrower:
+        url = urls.search(drop=NOT_SENT_AGAIN, q=narrower.text)
+        context["narrower"] = Anchor(f"Only notes from {narrower.label}", url)
     if results.plan.corrections:
         context["uncorrected_url"] = urls.search(correct=0)
     if _is_empty(results):
@@ -364,7 +369,11 @@ async def save(datasette: Datasette, request, database: Database, is_json: bool)
 
 def _suggestions(urls: Urls, results: Results, filters: Sequence[Anchor]) -> list[Anchor]:
     query, links = results.query, []
-    if filters:
+    if unfiltered := results.unfiltered:
+        name = f"“{unfiltered.filter}”" if unfiltered.filter else "filters"
+        url = urls.unfiltered(q=unfiltered.text)
+        links.append(Anchor(f"Search without {name} ({unfiltered.found:,})", url))
+    elif filters:
         links.append(Anchor("Search without filters", urls.unfiltered()))
     if query.substrings and query.mode in ("keyword", "like"):
         links.append(Anchor("Search by meaning as well", urls.search(drop=("_next", "mode"))))
