@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any
@@ -34,6 +35,7 @@ _NOTHING = (
     "No note was found. Try other words for the same thing, fewer filters, or words that the "
     "person would have written in such a note; list_tags shows which tags there are."
 )
+_UNFILTERED = "No note fits {}, these are the results."
 
 
 def search_notes(
@@ -57,11 +59,16 @@ def search_notes(
         )
     is_fused = len(texts) > 1
     size, start = (FUSED, 0) if is_fused else (limit, offset)
-    more: dict[str, Any] = {"mode": mode, "recency": recency, "found": found_only, **filters}
-    responses = {
-        text: library.search(text, limit=size, offset=start, wait=engine.WAIT, **more)
-        for text in texts or [""]
-    }
+    more: dict[str, Any] = {"mode": mode, "recency": recency, "found": found_only}
+    more |= {"limit": size, "offset": start, "wait": engine.WAIT}
+    filtered = {**more, **filters}
+    responses = {text: library.search(text, **filtered) for text in texts or [""]}
+    if not any(response.results.found for response in responses.values()):
+        for text, response in responses.items():
+            if unfiltered := response.results.unfiltered:
+                wider = library.search(unfiltered.text, **more)
+                notices = (_UNFILTERED.format(unfiltered.without), *wider.notices)
+                responses[text] = replace(wider, notices=notices)
     lists = [response.results for response in responses.values()]
     if is_fused:
         hits = _fused(lists)

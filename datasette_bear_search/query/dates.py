@@ -81,6 +81,37 @@ def span(text: str) -> tuple[datetime | None, datetime | None]:
     return start, end
 
 
+def span_name(since: datetime, until: datetime) -> str:
+    """Return the days, months or years of a span: ``16–22 Nov 2026``, ``Jun–Aug 2026``, ``2023``.
+
+    :param until: the first moment after it
+    """
+    first, last = (
+        [str(day.day), f"{day:%b}", f"{day:%Y}"][-_precision(since, until) :]
+        for day in (since, until - timedelta(days=1))
+    )
+    end = " ".join(last)
+    if first == last:
+        return end
+    while first[-1] == last.pop():
+        first.pop()
+    return f"{' '.join(first)}{' – ' if first[1:] else '–'}{end}"
+
+
+def span_text(since: datetime, until: datetime) -> str:
+    """Return the same span as an operator's value: ``2026-11-16..2026-11-22``, ``2023``."""
+    form = "-".join(("%Y", "%m", "%d")[: _precision(since, until)])
+    first, last = (f"{day:{form}}" for day in (since, until - timedelta(days=1)))
+    return first if first == last else f"{first}..{last}"
+
+
+def _precision(since: datetime, until: datetime) -> int:
+    """Return whether a span is of years (1), months (2) or days (3)."""
+    if since.day > 1 or until.day > 1:
+        return 3
+    return 2 if since.month > 1 or until.month > 1 else 1
+
+
 def utc(moment: datetime) -> str:
     """Return a moment as the index file stores it. Without a time zone it is local time.
 

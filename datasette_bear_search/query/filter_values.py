@@ -62,6 +62,10 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
     return Filters(found, without=tuple(denied))
 
 
+# Open ends of a range, as text that is before and after all dates.
+_EVER = ("0", "9999")
+
+
 def read_operator(name: str, value: str) -> Filters:
     """Return the filter that ``name:value`` means.
 
@@ -74,6 +78,9 @@ def read_operator(name: str, value: str) -> Filters:
     row = operators()[name]
     if row.kind == "date":
         moments = span(value)
+        if name == "date":  # created or modified then, so not two conditions on one date
+            since, until = (utc(at) if at else end for at, end in zip(moments, _EVER))
+            return Filters(moments=((since, until),))
         if name in ("before", "after"):
             # As in mail programs, "after" includes the date itself and "before" doesn't.
             moments = (moments[0], None) if name == "after" else (None, moments[0])

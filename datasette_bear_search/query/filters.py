@@ -240,6 +240,7 @@ def operators() -> dict[str, Filter]:
     return {
         **{row.operator: is_state if row.kind == "state" else row for row in rows},
         "in": Filter("in", "choice", choices={"title": Choice("", ""), **places}, example="title"),
+        "date": FILTERS["modified"],
         "before": FILTERS["modified"]._replace(example="2024"),
         "after": FILTERS["modified"]._replace(example="last-week"),
     }
@@ -248,7 +249,7 @@ def operators() -> dict[str, Filter]:
 # Names from other programs that people type instead of our operators.
 ALIASES = {
     "tags": "tag", "folder": "path", "dir": "path", "directory": "path", "name": "title",
-    "date": "modified", "changed": "modified", "updated": "modified", "edited": "modified",
+    "changed": "modified", "updated": "modified", "edited": "modified",
     "on": "modified", "since": "after", "until": "before", "from": "source", "type": "has",
     "links-to": "linked-to", "intitle": "title",
 }  # fmt: skip

@@ -43,6 +43,10 @@ class Clause(NamedTuple):
     start: int
     end: int
 
+    @property
+    def is_filter(self) -> bool:
+        return self.kind not in ("phrase", "boolean")
+
 
 class Reading:
     """The meaning of the tokens, apart from boolean syntax."""

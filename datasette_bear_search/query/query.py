@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from . import fts5, parser, times
-from .dates import utc
 from .filters import ALIASES, Filters, operators
 from .fts5 import Terms, unique
 from .lexer import QUOTES, Token, tokenize
@@ -35,6 +34,8 @@ class Query:
     unfinished_word: str = ""  # the last word, if more of it may follow
     mode: str = "auto"
     typed_filters: Filters = field(default_factory=Filters)  # from the text
+    time: Time | None = None  # a time that the text mentions
+    is_of_time: bool = False  # whether it was read as a filter, because notes of it are asked for
     notices: tuple[str, ...] = ()
     clauses: tuple[Clause, ...] = ()
     filters_beside: Filters = field(default_factory=Filters)
@@ -57,8 +58,8 @@ class Query:
         in_title = terms.substrings if self.in_title and not terms.boolean else ()
         return replace(self.typed_filters, required=required, required_in_title=in_title)
 
-    def text_without(self, clause: Clause) -> str:
-        """Return the text without one of its ``clauses``."""
+    def text_without(self, clause: Clause | Time) -> str:
+        """Return the text without one of its ``clauses``, or without the time."""
         before, after = self.text[: clause.start].rstrip(), self.text[clause.end :].lstrip()
         space = "" if before.endswith("(") or after.startswith(")") else " "
         return f"{before}{space}{after}".strip()
@@ -70,16 +71,17 @@ def parse(
     """Parse what was typed. Any text is valid: whatever isn't syntax is words.
 
     :param filters: from the page's menus or a command's options
-    :param has_times: whether "last week" may be a filter
+    :param has_times: whether "notes from last week" may be a filter
     """
     ends_in_space = text[-1:].isspace()
     text, notices = _cleaned(text)
     tokens = tokenize(text)
     # In a verbatim search, AND and OR are words, too.
     has_boolean = mode != "like"
-    moments, time = Filters(), None
-    if has_boolean and has_times and (found := times.find(text)):
-        tokens, moments, time = _without_time(text, tokens, found)
+    time = times.find(_without_syntax(text, tokens)) if has_boolean and has_times else None
+    guess = time if time and time.is_asked else None
+    if guess:
+        tokens = _without_time(tokens, guess)
     reading = parser.read(tokens, has_boolean=has_boolean, is_typing=not ends_in_space)
     boolean = parser.read_boolean(reading.tokens) if has_boolean else None
     if boolean:
@@ -89,7 +91,9 @@ def parse(
     if len(terms) > MAX_QUERY_WORDS:
         terms, boolean = terms[:MAX_QUERY_WORDS], None
         notices.append(f"Only the first {MAX_QUERY_WORDS} words were searched for.")
-    clauses = [*reading.clauses, *filter(None, [time])]
+    clauses = reading.clauses
+    if guess:
+        clauses.append(Clause("time", guess.name, guess.label, guess.start, guess.end))
     if boolean:
         clauses = _with_boolean(text, reading.tokens, boolean, clauses)
         if boolean.ignores_or:
@@ -114,7 +118,12 @@ def parse(
         in_title=reading.in_title,
         ends_in_space=ends_in_space,
         unfinished_word=_unfinished_word(text, terms) if not (boolean or ends_in_space) else "",
-        typed_filters=replace(reading.filters & moments, excluded=reading.excluded),
+        typed_filters=replace(
+            reading.filters & guess.filters if guess else reading.filters,
+            excluded=reading.excluded,
+        ),
+        time=time,
+        is_of_time=guess is not None,
         notices=(*notices, *reading.notices),
         clauses=tuple(sorted(clauses, key=lambda clause: clause.start)),
         filters_beside=filters or Filters(),
@@ -123,7 +132,46 @@ def parse(
 
 def without_times(query: Query) -> Query:
     """Return the same search, reading times such as "last week" as words."""
-    return parse(query.typed, query.mode, query.filters_beside, has_times=False)
+    words = parse(query.typed, query.mode, query.filters_beside, has_times=False)
+    return replace(words, time=query.time)
+
+
+def without_guess(query: Query) -> Query:
+    """Return the same search in notes of all times, or for the time's words if it has no others."""
+    if not query.terms.substrings or not query.time:
+        return without_times(query)
+    text = query.text
+    for token in reversed(tokenize(text)):
+        is_in_time = query.time.start < token.end and token.start < query.time.end
+        if is_in_time or (token.kind == "word" and token.start in query.time.asking):
+            text = text[: token.start] + text[token.end :]
+    # The other words stay as they are, even if they have been corrected or left out.
+    wider = parse(text, query.mode)
+    guessed = query.time.filters.moments
+    moments = tuple(each for each in query.typed_filters.moments if each not in guessed)
+    return replace(
+        query,
+        text=wider.text,
+        clauses=wider.clauses,
+        typed_filters=replace(query.typed_filters, moments=moments),
+        time=None,
+        is_of_time=False,
+    )
+
+
+def without_filters(query: Query) -> Query:
+    """Return the search for the same words and phrases in all notes."""
+    for clause in reversed(query.clauses):
+        if clause.is_filter:
+            query = replace(query, text=query.text_without(clause))
+    return replace(
+        query,
+        in_title=False,
+        typed_filters=Filters(),
+        clauses=tuple(clause for clause in query.clauses if not clause.is_filter),
+        is_of_time=False,
+        filters_beside=Filters(),
+    )
 
 
 def literal(query: Query) -> Query:
@@ -173,24 +221,25 @@ def _cleaned(text: str) -> tuple[str, list[str]]:
     ]
 
 
-def _without_time(
-    text: str, tokens: list[Token], found: Time
-) -> tuple[list[Token], Filters, Clause | None]:
-    """Return the tokens outside a time, its filter and its clause; none if it isn't all words."""
-    inside = [token for token in tokens if found.start < token.end and token.start < found.end]
-    if any(token.kind != "word" or token.minus for token in inside):
-        return tokens, Filters(), None
-    value = text[found.start : found.end]
-    time = Token("filter", value, found.start, found.end, is_open=True)
+def _without_syntax(text: str, tokens: Sequence[Token]) -> str:
+    """Return a text of the same length with blanks for filters and some word for each phrase."""
+    for token in tokens:
+        if token.kind == "filter" or token.kind == "phrase" or token.minus:
+            blank = "x" if token.kind == "phrase" and not token.minus else " "
+            text = text[: token.start] + blank * (token.end - token.start) + text[token.end :]
+    return text
+
+
+def _without_time(tokens: Sequence[Token], time: Time) -> list[Token]:
+    """Return the tokens without words that only ask for notes, and with a filter for the time."""
     rest = [
         token
         for token in tokens
-        if token not in inside
-        and not (token.kind == "word" and (found.is_all or token.start in found.asking))
+        if (token.end <= time.start or time.end <= token.start)
+        and not (token.kind == "word" and (time.is_all or token.start in time.asking))
     ]
-    moments = Filters(moments=((utc(found.since), utc(found.until)),))
-    clause = Clause("time", value, f"time: {value}", found.start, found.end)
-    return sorted([*rest, time], key=lambda token: token.start), moments, clause
+    rest.append(Token("filter", time.name, time.start, time.end, is_open=True))
+    return sorted(rest, key=lambda token: token.start)
 
 
 def _with_boolean(

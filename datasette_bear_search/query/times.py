@@ -1,24 +1,22 @@
 """A time as people say it, in English or German → the span that it means.
 
-"What did I write last week about the cabin" asks for notes from last week, but "What grows in
-March" doesn't ask for notes from March. A time becomes a filter only if that is clearly meant: if
-it looks back (last week, vor zwei Wochen) from either end of the text, if nothing else is asked
-for, or if other words are about writing or one's past (notes, did I, geschrieben).
+"What did I write last week about the cabin" asks for notes of that time, and so does "last week"
+alone. "What did Ann bake at last weekend's fair" asks for what happened then, which a note of any
+time may tell. Only the former are filters; any other time is merely offered as one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import takewhile
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from . import dates
 from .dates import period, units_back
-
-T = TypeVar("T")
+from .filters import Filters
 
 # Earlier years are taken for history, not for the dates of notes.
 FIRST_YEAR = 2000
@@ -32,81 +30,75 @@ _WEEKDAYS = (
     "monday|montag", "tuesday|dienstag", "wednesday|mittwoch", "thursday|donnerstag",
     "friday|freitag", "saturday|samstag|sonnabend", "sunday|sonntag",
 )  # fmt: skip
-_SEASONS = {
-    "spring|frühling|frühjahr": 3, "summer|sommer": 6, "autumn|fall|herbst": 9, "winter": 12,
-}  # fmt: skip
+_SEASONS = ("spring|frühling|frühjahr", "summer|sommer", "autumn|fall|herbst", "winter")
 _NUMBERS = (
-    "a|an|one|ein|eine|einem|einer", "two|zwei|a couple of|ein paar", "three|drei|a few",
-    "four|vier", "five|fünf", "six|sechs", "seven|sieben", "eight|acht", "nine|neun", "ten|zehn",
+    "a|an|one|eine?[mr]?", "two|zwei|a couple of|ein paar", "three|drei|a few", "four|vier",
+    "five|fünf", "six|sechs", "seven|sieben", "eight|acht", "nine|neun", "ten|zehn",
     "eleven|elf", "twelve|zwölf",
 )  # fmt: skip
-_UNITS = {
-    "days?|tage?n?": "days", "weeks?|wochen?": "weeks", "months?|monate?n?": "months",
-    "years?|jahre?n?": "years",
-}  # fmt: skip
-_SPANS = {
-    "week|woche": "week", "month|monat": "month", "year|jahr": "year",
-    "weekend|wochenende": "weekend", "night|nacht": "night",
-}  # fmt: skip
+_UNITS = ("days?|tage?n?", "weeks?|wochen?", "months?|monat(?:e?n?|s)", "years?|jahr(?:e?n?|es)")
+_DAYS = (
+    "today|heute|this morning|heute morgen", "yesterday|gestern|last night|letzte nacht",
+    "the day before yesterday|vorgestern",
+)  # fmt: skip
+_WEEKEND = "weekend|wochenende"
 
-_YEAR = r"20\d\d"
 _LAST = r"last|previous|past|letzte[nmrs]?|vorige[nmrs]?|vergangene[nmrs]?"
 _THIS = r"this|diese[nmrs]?"
-_IN = r"from|in|on|of|during|over|within|since|im|am|aus|von|vom|seit|während"
-_WITHIN = r"from|in|during|since|im|aus|von|vom|seit"  # no "on": on August Strindberg
-_THE = r"the|der|dem|den"
+_THE = r"(?:the|de[rmns]|die|das)"
+_OF = r"(?:from|of|aus|vo[nm])\b"  # the time belongs to what is before it
+_IN = (
+    r"(?:back )?(?:from|in|on|of|during|over|within|since|im|am|aus|vo[nm]|seit|während)"
+    rf"(?: {_THE})?(?: (?:year|jahr))?"
+)
 
-# Words that show that somebody asks for what they wrote or did.
-_CUES = (
-    r"\b(?:notes?|wr(?:ote|itten|ite)|jott?ed|noted|entry|entries|journal|diary|"
-    r"stuff|everything|anything|ideas|meetings|alles|ideen|notiz(?:en)?|eintr[aä]ge?|tagebuch)\b"
+# What somebody who wants notes of a time calls them, and what they did to them then.
+_NOTES = (
+    r"(?:notes?|entr(?:y|ies)|journal|diary|everything|anything|stuff|\w*notiz(?:en)?|"
+    r"\w*eintr[aä]ge?n?|aufzeichnung(?:en)?|tagebuch|alles)"
 )
-_PAST_CUES = (
-    r"\b(?:happened|decided|discussed|agreed|(?:did|have|had|were|was) (?:i|we)|"
-    r"(?:i|we) (?:\w+ed|wrote|had|did|said|met|made|went|bought|saw|"
-    r"read|was|were|took|got|paid|thought)|"
-    r"notierte?|aufgeschrieben|geschrieben|schrieb(?:en)?|"
-    r"was (?:war|stand|gab|hatte?)|passiert|besprochen|beschlossen|"
-    r"(?:habe?n?|hatten?|war(?:en)?) (?:ich|wir)|(?:ich|wir) (?:habe?n?|hatten?|war(?:en)?))\b"
+_TEXTS = (
+    rf"(?:{_NOTES}|lists?|drafts?|recipes?|pages?|texts?|files?|links?|ideas?|things?|something|"
+    r"articles?|listen?|entw[uü]rfe?|rezepte?|texte?|ideen?|etwas)"
 )
-# Words of a general question, or of one about the future.
-_NOT_PAST = (
-    r"\b(?:how to|what to|where to|when to|should|can|could|will|would|must|may i|going to|next|"
-    r"tomorrow|how (?:do|does)|plans? for|soll(?:te)?n?|kann|können|könnte|wird|werden?|muss|"
-    r"müssen|nächste[nmrs]?|morgen|wie man|was man)\b"
+_WROTE = (
+    r"(?:wr(?:ite|ote|itten|iting)|noted?|jot(?:ted)?|draft(?:ed)?|notier\w*|schrieb|"
+    r"(?:auf|mit)?geschrieben|festgehalten)"
 )
-# Words that make a time part of something else: the last week of pregnancy, for this week.
-_NOT_BEFORE = (
-    r"\b(?:for|by|until|till|every|each|my|your|his|her|their|our|its|the|a|für|bis|jede[nmrs]?|"
-    r"mein\w*|dein\w*|sein\w*|ihre?\w*|unsere?\w*|die|das|der|den|dem|to|between|zwischen|than|als|"
-    r"per|pro|it|does|will|before|not|except|without|nicht|ohne|about|über)$"
+_EDITED = (
+    rf"(?:{_WROTE}|chang\w+|edit\w*|modif\w+|updated?|created?|saved?|geändert|bearbeitet|erstellt|"
+    r"gespeichert)"
 )
-_NOT_AFTER = (
-    r"(?:of|des|der|vor|after|before|to|until|till|bis|through|"
-    rf"(?:and|or|und|oder) (?:the |next|this|{_YEAR}|{'|'.join(_MONTHS)}))\b"
+_CHANGED = rf"(?:{_EDITED}(?:en?)?|add(?:ed)?|ma[dk]e|t(?:ook|aken?)|gemacht)"
+_I, _DID = r"(?:i|we|ich|wir)", r"(?:did|have|had|habe?n?|hatten?)"
+_THAT = r"(?:that|which|were|was|been|just|also|die|das|den|wurden?|mir|uns)"
+_CHANGED_NOTES = (
+    rf"\b(?:{_NOTES}(?:,? (?:{_THAT}|{_DID}|{_I}))+|{_NOTES}\b[^,;]* {_DID} {_I}|"
+    rf"{_TEXTS},? (?:{_THAT} )?{_I}|{_NOTES}(?= {_CHANGED}$))"
 )
-# Words that may follow a time at the beginning: they introduce the topic or the person.
-_AFTER_FIRST = (
-    r"(?:$|about|on|with|at|regarding|notes?|i|we|what|which|where|"
-    r"über|zu|mit|von|am|bei|was|wo|ich|wir)\b"
-)
-# The other words of a text that only asks for the notes from a time.
-_NOTHING_ELSE = (
-    r"(?:what|which|all|any|show|list|find|give|me|my|the|of|from|i|we|did|do|have|had|has|are|were|"
-    r"was|is|that|there|notes?|wrote|write|written|writing|jotted|noted|down|entries|entry|made|"
-    r"created|changed|edited|new|zeig\w*|alle|meine?|mir|habe?n?|hatte|ich|wir|notiz\w*|notier\w*|"
-    r"aufgeschrieben|geschrieben|schrieb|die|der|das|welche|einträge|gemacht|was|und|and|so)"
-)
-# Words that ask for notes, before a time or "I": what did I write (last week about the roof).
+# Words of a text that only asks for notes, and before or after what they are about.
 _ASKING = (
-    r"(?:what|which|all|any|everything|show|list|find|give|me|my|the|of|from|did|do|have|had|"
-    r"notes?|entries|zeig\w*|alle|alles|meine?|mir|habe?n?|hatten?|notiz(?:en)?|einträge|was|die)"
+    rf"(?:{_NOTES}|{_CHANGED}|{_I}|{_DID}|{_THAT}|things?|something|etwas|what|all|any|show|find|"
+    r"give|tell|remind|can|you|please|me|my|our|the|of|from|for|are|is|it|there|where|down|new|and|"
+    r"zeige?|finde|suche?|alle|meinen?|wo|welche|sind|und)"
 )
-_WRITING = (
-    r"(?:wr(?:ite|ote|itten)|note|noted|jot|jotted|"
-    r"notier\w*|aufgeschrieben|geschrieben|schrieb(?:en)?)"
+_ABOUT = (
+    rf"(?:$|\W|(?:{_NOTES}|{_DID}|about|on|to|for|in|with|regarding|concerning|something|über|an|"
+    r"zu[mr]?|vo[nm]|i[nm]|mit|bei|für|etwas)\b)"
 )
-_WHO = r"(?:i|we|ich|wir)"
+# A time belongs to something else right after one of these words, as in "about last week" …
+_NOT_AFTER = (
+    rf"\b(?:{_THE}|an?|my|our|his|her|their|for|by|before|until|after|than|about|not|except|every|"
+    r"without|between|für|bis|vor|nach|als|über|nicht|ohne|zwischen)$"
+)
+# … and before one of these: the last week of May, from Monday to Friday, 2023 and 2024.
+_NOT_BEFORE = (
+    r" ?(?:[-–]|(?:of|des|der)\b|(?:to|until|till|bis|through|and|or|und|oder) "
+    rf"(?:the )?(?:next |{_THIS}|{_LAST}|\d|{'|'.join((*_MONTHS, *_WEEKDAYS))}))"
+)
+_CLAUSE = rf"(?:[,;:.?!]|\b(?:{_I}|who|whom|that|which|when|where|he|she|they|er|wer|als|wo)\b)"
+# A question about the past. In German, "was" is "what" and begins one.
+_PAST = r"\b(?:did|were|had|hat(?:te)?|haben?|hatten|wurden?|waren?)\b|\w was\b"
 
 
 class Time(NamedTuple):
@@ -114,148 +106,158 @@ class Time(NamedTuple):
 
     start: int
     end: int
+    name: str  # without "in" and the like: "last week"
     since: datetime
     until: datetime
-    is_all: bool  # whether the text asks for nothing else
+    is_asked: bool  # whether the text asks for notes of that time
+    is_all: bool  # whether it asks for nothing else
     asking: frozenset[int]  # the offsets of words that only ask for notes
+
+    @property
+    def filters(self) -> Filters:
+        return Filters(moments=((dates.utc(self.since), dates.utc(self.until)),))
+
+    @property
+    def label(self) -> str:
+        """The name and the dates, such as ``last summer (Jun–Aug 2026)``."""
+        meant = dates.span_name(self.since, self.until)
+        return meant if meant == self.name else f"{self.name} ({meant})"
 
 
 def find(text: str) -> Time | None:
-    """Return the time that a text asks for, or None."""
-    today = dates.today()
-    for pattern, is_past in _patterns():
-        for match in re.finditer(pattern, text, re.IGNORECASE):
-            try:
-                since, until = _span(match, today)
-            except (ValueError, OverflowError):
-                continue
-            is_open = re.match(r"(?i)(since|seit)\b", match[0])
-            until = today + timedelta(days=1) if is_open else until
-            if since.year < FIRST_YEAR or since > today or not _is_meant(text, match, is_past):
-                continue
-            start, end = match.span()
-            rest = re.findall(r"\w+", text[:start] + text[end:])
-            is_all = all(re.fullmatch(_NOTHING_ELSE, word.lower()) for word in rest)
-            return Time(start, end, since, until, is_all, _asking(text.lower(), start, end))
-    return None
+    """Return the time in a text that asks for notes of it, or else the first; or None."""
+    found: list[Time] = []
+    for pattern in _patterns():  # the most specific first
+        for time in _times(text, *pattern):
+            if all(time.start >= other.end or other.start >= time.end for other in found):
+                found.append(time)
+    return min(found, key=lambda time: (not time.is_asked, time.start), default=None)
+
+
+def _times(text: str, pattern: str, is_relative: bool, is_past: bool) -> Iterator[Time]:
+    # In lower case, but character by character, so that offsets stay valid.
+    low = "".join(each.lower() if len(each.lower()) == 1 else each for each in text)
+    for match in re.finditer(pattern, low):
+        try:
+            since, until = _span({name: said for name, said in match.groupdict().items() if said})
+        except (ValueError, OverflowError):
+            continue
+        start, end = match.span()
+        before, after = low[:start].rstrip(" ,"), low[end:]
+        if since.year < FIRST_YEAR or since > dates.today() or re.match(_NOT_BEFORE, after):
+            continue
+        name = text[slice(*match.span("core"))]
+        if is_open := bool(re.match(r"(?:since|seit)\b", match[0])):
+            name, until = text[start:end], dates.today() + timedelta(days=1)
+        is_of = bool(re.match(_OF, match[0]))
+        is_free = is_open or (is_relative and not is_of)
+        is_all = _only_asks(others := before + after) and (
+            not re.search(r"\w", others) or bool(re.search(rf"\b(?:{_NOTES}|{_EDITED})\b", others))
+        )
+        is_asked = is_all or _is_asked(before, match[0], after, is_free)
+        if is_asked or is_past or is_open or is_of or re.search(_PAST, low):
+            asking = _asking(low, start, end) if is_asked else frozenset()
+            yield Time(start, end, name, since, until, is_asked, is_all, asking)
+
+
+def _is_asked(before: str, time: str, after: str, is_free: bool) -> bool:
+    """Return whether a text asks for notes of the time between these parts of it.
+
+    :param is_free: whether the time may be anywhere: "last week", but not "of last week"
+    """
+    if re.search(_NOT_AFTER, before):
+        return False
+    if re.match(rf" (?:{_CHANGED} )?{_NOTES}\b", after):  # yesterday's notes
+        return True
+    if time.endswith(("'s", "’s")):
+        return False
+    is_of = re.match(_OF, time) or (is_free and not re.match(r"(?:on|over|am)\b", time))
+    if is_of and re.search(rf"\b{_NOTES}$", before) and re.match(_ABOUT, after.lstrip(" ")):
+        return True  # notes from last week about the roof
+    # "Last week I wrote about the roof" means what "I wrote about the roof last week" means.
+    clause = re.match(rf"\W*(?:(?:what|was|{_DID}) )*{_I}\b(?:(?!{_CLAUSE}).)*", after)
+    if clause and _only_asks(before):
+        before, after, is_free = f"{before} {clause[0].strip()}", "", True
+    after = re.split(_CLAUSE, after, maxsplit=1)[0]
+    rest = rf"\b(?: (?:{_DID}|{_THAT}))*(?P<said>(?:(?!{_CLAUSE}).)*)$"
+    notes = re.search(_CHANGED_NOTES + rest, before)
+    wrote = notes or re.match(rf"\W*(?:{_ASKING}\W+)*{_I}{rest}", before)
+    if not wrote:
+        return False
+    # In German, the verb comes last. What else is said has to be what the notes are about.
+    verb = _CHANGED if notes else _WROTE
+    said, own = f"{wrote['said']}{after}", re.sub(rf"^ {verb}\b(?: down)?", "", wrote["said"])
+    about = re.sub(rf"^ {verb}\b(?: down)?|\b{verb}\b(?: {_DID})?\s*$", "", said)
+    return about != said and (is_free or not own.strip()) and bool(re.match(_ABOUT, about.lstrip()))
+
+
+def _only_asks(text: str) -> bool:
+    return all(re.fullmatch(_ASKING, word) for word in re.findall(r"\w+", text))
 
 
 def _asking(text: str, start: int, end: int) -> frozenset[int]:
+    """Return the offsets of the first and the last words, as far as these only ask for notes."""
     words = [word for word in re.finditer(r"\w+", text) if not start <= word.start() < end]
-    first = list(takewhile(lambda it: re.fullmatch(f"{_ASKING}|{_WRITING}|{_WHO}", it[0]), words))
-    if any(re.fullmatch(_WHO, word[0]) for word in first):
-        first += [word for word in words if re.fullmatch(_WRITING, word[0])]
-    elif first != [word for word in words if word.start() < start]:
-        return frozenset()
-    return frozenset(word.start() for word in first)
-
-
-def _is_meant(text: str, match: re.Match[str], is_past: bool) -> bool:
-    before, after = text[: match.start()].rstrip(), text[match.end() :].lstrip(" ,")
-    if not re.search(r"\w", before + after):
-        return True
-    following = text[match.end() :].lower().lstrip(" ")
-    if re.search(_NOT_BEFORE, before.lower()) or re.match(_NOT_AFTER, following):
-        return False
-    # Capitals mean a name: Last Week Tonight, Psychology Today.
-    english = [word for word in match[0].split() if word.lower() in _LOWER_CASE]
-    if any(word[0].isupper() for word in (english if before else english[1:])):
-        return False
-    if re.search(_NOT_PAST, text.lower()):
-        return False
-    is_relative = is_past or re.search(rf"(?i)\b(?:{_THIS}|today|heute)\b", match[0])
-    is_from = is_relative and re.match(r"(?i)(?:from|vom?n?|aus)\b", match[0])
-    if is_from or re.search(_PAST_CUES, text.lower()):
-        return True
-    # "Notes on Monday" and "ideas for dinner on Sunday" may be about that day, or one to come.
-    if re.search(_CUES, text.lower()) and not re.match(r"(?i)(?:on|am)\b", match[0]):
-        return True
-    is_last = not re.search(r"\w", after) or match[0].lower().endswith("ago")
-    return is_past and (is_last or (not before and bool(re.match(_AFTER_FIRST, after.lower()))))
-
-
-_LOWER_CASE = frozenset(
-    "last previous past week month year weekend night summer spring autumn fall yesterday today "
-    "the day before ago days weeks months years this".split()
-)
+    runs = (takewhile(lambda word: _only_asks(word[0]), each) for each in (words, words[::-1]))
+    return frozenset(word.start() for run in runs for word in run)
 
 
 @cache
-def _patterns() -> tuple[tuple[str, bool], ...]:
-    """Return patterns, and whether each one's times are past. ``_span`` reads the named groups."""
-    numbers, units = "|".join((r"\d{1,3}", *_NUMBERS)), "|".join(_UNITS)
-    count, counted = (
-        tuple(rf"(?P<{kind}{number}>{numbers}) (?P<{kind}{number}_unit>{units})" for number in "12")
-        for kind in ("ago", "past")
-    )
-    month, weekday, season = (
-        rf"(?P<{name}>{'|'.join(names)})"
-        for name, names in (("month", _MONTHS), ("weekday", _WEEKDAYS), ("season", _SEASONS))
-    )
-    named = rf"(?:(?P<span>{'|'.join(_SPANS)})|{month}|{weekday}|{season})"
-    year = rf"(?P<year>{_YEAR})"
-    of_year = rf"(?:(?: of| im jahr)? {year})?"
-    start, within = rf"\b(?:(?:back )?(?:{_IN}) )?", rf"\b(?:{_WITHIN}) "
-    in_the = rf"\b(?:{_IN}) (?:{_THE}) "
-    past_day = "(?:the )?day before yesterday|vorgestern|yesterday|gestern"
-    this_day = "today|heute|this morning|heute morgen"
+def _patterns() -> tuple[tuple[str, bool, bool], ...]:
+    """Return patterns, whether each is relative to today, and whether its times are surely past."""
+    months, weekdays, seasons = map("|".join, (_MONTHS, _WEEKDAYS, _SEASONS))
+    counted = rf"(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)}) (?P<unit>{'|'.join(_UNITS)})"
+    spans = rf"week|woche|month|monats?|year|jahr(?:es)?|{_WEEKEND}"
+    named, year = rf"(?P<name>{spans}|{months}|{weekdays}|{seasons})", r"(?P<year>20\d\d)"
+    may_be_in, must_be_in = rf"(?:{_IN} )?", rf"{_IN} "
     patterns = (
-        (rf"{start}{count[0]} ago|\b(?:seit |von )?vor {count[1]}", True),
-        (rf"(?:{in_the}|\b(?:{_THE}) )(?:{_LAST}) {counted[0]}|\b(?:{_LAST}) {counted[1]}", True),
-        (rf"{start}(?P<past_day>{past_day})", True),
-        (rf"(?:{in_the}|{start})(?P<last>{_LAST}) {named}", True),
-        (rf"{start}(?:(?P<this_day>{this_day})|(?:earlier )?(?P<this>{_THIS}) {named})", False),
-        (rf"\b(?:on|am|{_WITHIN}) {weekday}", False),
-        (rf"{within}(?:(?:{_THE}) )?{season}{of_year}", False),
-        (rf"{within}(?:(?:{_THE}) )?{month}{of_year}", False),
-        (rf"\b{month} {year}", False),
-        (rf"{within}(?:(?:the year|jahr|dem jahr) )?{year}", False),
+        (may_be_in, rf"{counted} (?P<ago>ago)", True, True),
+        (may_be_in, rf"(?P<ago>vor) {counted}", True, True),
+        (may_be_in, rf"(?:{_THE} )?(?:{_LAST}) {counted}", True, True),
+        (may_be_in, rf"(?P<day>{'|'.join(reversed(_DAYS[1:]))})", True, True),
+        (may_be_in, rf"(?P<last>{_LAST}) {named}", True, True),
+        (may_be_in, rf"(?P<day>{_DAYS[0]})", True, False),
+        (may_be_in, rf"(?:earlier )?(?:{_THIS}) {named}", True, False),
+        (may_be_in, rf"(?P<name>{months}|{seasons})(?: of| im jahr)? {year}", False, True),
+        (must_be_in, year, False, True),
+        ("", rf"(?P<name>{weekdays})(?=['’]s)", False, True),
+        (must_be_in, rf"(?P<name>{months}|{weekdays}|{seasons})(?! \d)", False, False),
     )
-    # Match whole words only, and nothing like "last year's".
-    return tuple((rf"(?:{pattern})(?![\w'’-])", is_past) for pattern, is_past in patterns)
+    # Match whole words only. Of "last weekend's fair", match the 's, too.
+    return tuple(
+        (rf"\b{lead}(?P<core>{core})(?:['’]s)?(?![\w'’-])", is_relative, is_past)
+        for lead, core, is_relative, is_past in patterns
+    )
 
 
-def _place(names: Iterable[str], text: str) -> int:
-    return next(place for place, each in enumerate(names) if re.fullmatch(each, text.lower()))
-
-
-def _named(names: Mapping[str, T], text: str) -> T:
-    return list(names.values())[_place(names, text)]
-
-
-def _span(match: re.Match[str], today: datetime) -> tuple[datetime, datetime]:
-    """Return the span that a match means: the latest that has begun, unless a year is given."""
-    groups = {name: text for name, text in match.groupdict().items() if text}
-    is_last, year = "last" in groups, int(groups.get("year", 0))
-    for name in ("ago1", "ago2", "past1", "past2"):
-        if name in groups:
-            number, unit = groups[name], _named(_UNITS, groups[f"{name}_unit"])
-            count = int(number) if number.isdecimal() else _place(_NUMBERS, number) + 1
-            return period(f"{count} {unit}{' ago' if name.startswith('ago') else ''}")
-    if "past_day" in groups:
-        back = 2 if re.search("(?i)before|vorgestern", groups["past_day"]) else 1
-        return period(f"{back} days ago")
-    if "this_day" in groups:
-        return period("today")
-    if "month" in groups:
-        month = _place(_MONTHS, groups["month"]) + 1
+def _span(said: dict[str, str]) -> tuple[datetime, datetime]:
+    """Return the latest span of this name that has begun, unless a year is said."""
+    today, unit_names = dates.today(), ("day", "week", "month", "year")
+    name, year, is_last = said.get("name", ""), int(said.get("year", 0)), "last" in said
+    if number := said.get("number"):
+        count = int(number) if number.isdecimal() else _place(_NUMBERS, number)
+        unit = unit_names[_place(_UNITS, said["unit"]) - 1]
+        return period(f"{count} {unit}s{' ago' if 'ago' in said else ''}")
+    if "day" in said:
+        return period(f"{_place(_DAYS, said['day']) - 1} days ago")
+    if month := _place(_MONTHS, name):
         is_earlier = month > today.month or (is_last and month == today.month)
         return period(f"{year or today.year - is_earlier}-{month:02}")
-    if "season" in groups:
-        first = _named(_SEASONS, groups["season"])
+    if first := 3 * _place(_SEASONS, name):
         begin = datetime(year or today.year - (datetime(today.year, first, 1) > today), first, 1)
         if is_last and units_back(begin, "month", -3) > today:  # this season isn't over yet
             begin = begin.replace(year=begin.year - 1)
         return begin, units_back(begin, "month", -3)
-    if "weekday" in groups:
-        back = (today.weekday() - _place(_WEEKDAYS, groups["weekday"])) % 7 or 7
-        return period(f"{back} days ago")
-    if "span" not in groups:
-        return period(groups["year"])
-    name = _named(_SPANS, groups["span"])
-    if name == "weekend":
+    if weekday := _place(_WEEKDAYS, name):
+        return period(f"{(today.weekday() - weekday + 1) % 7 or 7} days ago")
+    if re.fullmatch(_WEEKEND, name):
         saturday = today - timedelta(days=(today.weekday() - 5) % 7 or 7)
         return saturday, saturday + timedelta(days=2)
-    if name == "night":
-        return period("yesterday")
-    return period(f"{'this' if 'this' in groups else 'last'} {name}")
+    if not name:
+        return period(str(year))
+    return period(f"{'last' if is_last else 'this'} {unit_names[_place(_UNITS, name) - 1]}")
+
+
+def _place(names: Sequence[str], text: str) -> int:
+    """Return the place of a text among these patterns, from 1; 0 if it isn't there."""
+    return next((place for place, name in enumerate(names, 1) if re.fullmatch(name, text)), 0)

@@ -25,6 +25,7 @@ from .results.records import Found, FoundNote, Hit, Results
 from .results.rerank import reranked_results, reranked_window, reranker_for
 from .results.retrieve import retrieve
 from .results.snippets import show
+from .results.widening import widened
 
 # Seconds to wait for models by default, for programs and for people who chose a mode.
 WAIT = 30
@@ -187,16 +188,20 @@ class Pipeline:
         if self._reranker:
             size, offset = reranked_window(size, offset)
         started = time.perf_counter()
+
+        def search(planned: Plan, size: int) -> Found[FoundNote]:
+            return retrieve(
+                connection,
+                planned,
+                semantic=self.embedder is not None,
+                ranking=request.ranking,
+                size=size,
+                offset=offset,
+            )
+
         try:
             with time_limit(connection, limit_ms):
-                return retrieve(
-                    connection,
-                    self.planned,
-                    semantic=self.embedder is not None,
-                    ranking=request.ranking,
-                    size=size,
-                    offset=offset,
-                )
+                return widened(search(self.planned, size), search, size)
         except sqlite3.DatabaseError as error:
             # SQLite reports an interruption with various messages, so check the time instead.
             if limit_ms is not None and (time.perf_counter() - started) * 1000 >= limit_ms:

@@ -98,3 +98,24 @@ def test_any_text_is_a_range_or_refused(text):
     except ValueError:
         return
     assert bounds == sorted(bounds)
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "name", "text"),
+    [
+        ("2026-11-22", "2026-11-23", "22 Nov 2026", "2026-11-22"),
+        ("2026-11-16", "2026-11-23", "16–22 Nov 2026", "2026-11-16..2026-11-22"),
+        ("2026-11-30", "2026-12-07", "30 Nov – 6 Dec 2026", "2026-11-30..2026-12-06"),
+        ("2025-12-29", "2026-01-05", "29 Dec 2025 – 4 Jan 2026", "2025-12-29..2026-01-04"),
+        ("2026-03-01", "2026-04-01", "Mar 2026", "2026-03"),
+        ("2026-06-01", "2026-09-01", "Jun–Aug 2026", "2026-06..2026-08"),
+        ("2025-12-01", "2026-03-01", "Dec 2025 – Feb 2026", "2025-12..2026-02"),
+        ("2023-01-01", "2024-01-01", "2023", "2023"),
+        ("2022-01-01", "2024-01-01", "2022–2023", "2022..2023"),
+    ],
+)
+def test_a_span_has_a_name_and_is_read_back(since, until, name, text):
+    ends = datetime.fromisoformat(since), datetime.fromisoformat(until)
+    assert dates.span_name(*ends) == name
+    assert dates.span_text(*ends) == text
+    assert dates.span(text) == ends

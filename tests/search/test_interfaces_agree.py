@@ -25,6 +25,7 @@ from mcp import Client
 from datasette_bear_search import Library, hookimpl, register_agent_tools, register_tools
 from datasette_bear_search.cli.search import bear_search
 from datasette_bear_search.embeddings.rerankers import Reranker
+from datasette_bear_search.query.filters import FILTERS
 from datasette_bear_search.search import connection as search_connection
 from datasette_bear_search.search import sql_search
 from datasette_bear_search.search.engine import SearchResponse
@@ -191,11 +192,19 @@ def address(path: str, q: str, parameters: Parameters, **more) -> str:
 
 
 async def by_json(datasette, q, parameters) -> tuple[list[int], list[int]]:
-    """Return the notes' ids, and the ids of those that are found, which alone agents get."""
+    """Return the notes' ids, and the ids of those that agents get.
+
+    These are only those that are found; without the filters, if no note passes them.
+    """
     response = await datasette.client.get(address("/-/bear-search.json", q, parameters))
     assert response.status_code == 200, response.text
-    rows = response.json()["rows"]
-    return [row["id"] for row in rows], [row["id"] for row in rows if row["is_found"]]
+    data = response.json()
+    found = [row["id"] for row in data["rows"] if row["is_found"]]
+    if unfiltered := data["query"]["unfiltered"]:
+        filters = {name for row in FILTERS.values() for name in row.parameters}
+        others = {name: value for name, value in parameters.items() if name not in filters}
+        _, found = await by_json(datasette, unfiltered["text"], others)
+    return [row["id"] for row in data["rows"]], found
 
 
 async def on_the_page(datasette, name, q, parameters) -> list[int]:

@@ -1,13 +1,15 @@
-"""What could be searched for instead, when nothing is found."""
+"""What could be searched for instead: other texts, or fewer notes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from ...notes import is_within
 from ...query import fts5
+from ...query.dates import span_text
 from ...query.filter_values import read_operator
 from ...query.filters import Filters
 from ...query.query import (
@@ -15,11 +17,37 @@ from ...query.query import (
     repaired,
     with_value,
 )
+from ...query.times import Time
 from ...sqlite import read_value, sqlite3
 
 # A text with more unknown words than this, and more than known words, isn't mistyped but in another
 # language.
 MAX_DOUBTFUL = 2
+
+
+class Narrower(NamedTuple):
+    """A search in fewer notes."""
+
+    label: str  # which notes: "last weekend (21–22 Nov 2026)"
+    text: str
+
+
+def notes_of_its_time(connection: sqlite3.Connection, query: Query) -> Narrower | None:
+    """Return the search in notes of a time that the query mentions, if there are any."""
+    time, filters = query.time, query.filters
+    if not time or query.terms.boolean or filters.moments:
+        return None
+    if any(name.endswith(("_after", "_before")) for name in filters.values):
+        return None
+    if not has_any(connection, filters & time.filters):
+        return None
+    return Narrower(
+        time.label, f"{query.text_without(time)} date:{span_text(time.since, time.until)}".strip()
+    )
+
+
+def nothing_from(time: Time) -> str:
+    return f"No note from {time.label} fits, so notes of all times were searched."
 
 
 # --- Alternatives
@@ -34,12 +62,12 @@ def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[lis
         notices.append("There is no operator for the order: choose it beside the text, with sort=.")
     for identifier in query.terms.identifiers:
         has_it = Filters(required=fts5.quoted(identifier))
-        if identifier in text and not _has_any(connection, query, has_it):
+        if identifier in text and not has_any(connection, has_it):
             notices.append(f"No note has “{identifier}” as it stands.")
         if date := re.fullmatch(r"(\d{4})[-/.](\d\d)[-/.](\d\d)", identifier):
             day = "-".join(date.groups())  # perhaps a date of modification
             with suppress(ValueError):
-                if _has_any(connection, query, read_operator("modified", day)):
+                if has_any(connection, read_operator("modified", day)):
                     offers.append(query.text.replace(identifier, f"modified:{day}"))
     for name, sql in VALUES_SQL.items():
         wanted = query.filters.values.get(name, ())
@@ -59,7 +87,7 @@ def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[lis
 VALUES_SQL = {"tag": "select distinct folded from tags", "source": "select name from sources"}
 
 
-def _has_any(connection: sqlite3.Connection, query: Query, filters: Filters) -> bool:
+def has_any(connection: sqlite3.Connection, filters: Filters) -> bool:
     conditions, values = filters.conditions()
     sql = f"select exists (select 1 from notes where {' and '.join(conditions)})"
     return bool(read_value(connection, sql, values))

@@ -6,7 +6,6 @@ Which words matter, which are mistyped, how to balance words and meaning, which 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,10 +19,18 @@ from ...notes import is_within
 from ...query import fts5
 from ...query.filters import FILTERS, Filters
 from ...query.fts5 import Terms, unique
-from ...query.query import Query, literal, text_with, without_times
+from ...query.query import Query, literal, text_with, without_guess, without_times
 from ...sqlite import read_value, sqlite3
 from . import spelling
-from .offers import MAX_DOUBTFUL, VALUES_SQL, find_alternatives
+from .offers import (
+    MAX_DOUBTFUL,
+    VALUES_SQL,
+    Narrower,
+    find_alternatives,
+    has_any,
+    notes_of_its_time,
+    nothing_from,
+)
 
 # The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
 # stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
@@ -97,6 +104,7 @@ class Plan:
     # Typed words, and the words that may be meant.
     uncertain_corrections: tuple[tuple[str, tuple[str, ...]], ...] = ()
     other_texts: tuple[str, ...] = ()  # other texts that may be meant
+    narrower: Narrower | None = None
     notices: tuple[str, ...] = ()
 
     @cached_property
@@ -131,13 +139,16 @@ class Plan:
     def hints(self) -> tuple[str, ...]:
         """Lines for people where the results have no links to offers and no chips of filters."""
         offers = " or ".join(f"“{text}”" for text in self.offers)
-        times = (
-            f"Only notes created or modified at that time: {clause.value}. "
-            "In quotation marks it is searched for as words."
-            for clause in self.query.clauses
-            if clause.kind == "time"
-        )
-        return (*([f"Did you mean {offers}?"] if offers else []), *times)
+        hints = [f"Did you mean {offers}?"] if offers else []
+        if self.narrower:
+            label, text = self.narrower
+            hints.append(f"For only notes from {label}, search for “{text}”.")
+        elif self.query.is_of_time and self.query.time:
+            hints.append(
+                f"Only notes created or modified at that time: {self.query.time.label}. "
+                "In quotation marks it is searched for as words."
+            )
+        return tuple(hints)
 
     @property
     def revealed_words(self) -> tuple[str, ...]:
@@ -182,10 +193,7 @@ def plan(
     :param balance: the weight of meaning; None: by the shape of the query
     :param correct: whether to correct words that no note has
     """
-    if any(
-        clause.kind == "time" and _is_in_title(connection, clause.value) for clause in query.clauses
-    ):
-        query = without_times(query)
+    query, notices = _with_guess(connection, query)
     query = _with_tag_prefix(connection, query)
     if _is_title(connection, query):
         # Search for a title literally, even if it contains something like syntax.
@@ -198,7 +206,6 @@ def plan(
     notes = metadata.count_notes(connection)
     replacements: dict[str, str | None] = {}
     uncertain: dict[str, tuple[str, ...]] = {}
-    notices: list[str] = []
     if not terms.boolean and not is_like:
         # If the word index is broken, the statement itself fails, and retrieve() handles that.
         with suppress(sqlite3.DatabaseError):
@@ -219,8 +226,10 @@ def plan(
         with suppress(sqlite3.DatabaseError):
             normalizer = BM25_NORMALIZER * _max_bm25(terms.words, counts, notes)
     others: list[str] = []
+    narrower = None
     if not is_like:
         with suppress(sqlite3.DatabaseError):
+            narrower = notes_of_its_time(connection, query)
             others, found_notices = find_alternatives(connection, query)
             notices += found_notices
     beginnings: tuple[str, ...] = ()
@@ -254,6 +263,7 @@ def plan(
         ),
         uncertain_corrections=tuple(uncertain.items()),
         other_texts=tuple(others),
+        narrower=narrower,
         notices=tuple(notices),
     )
 
@@ -288,12 +298,25 @@ def _is_title(connection: sqlite3.Connection, query: Query) -> bool:
     return bool(query.text and read_value(connection, sql, [query.text]))
 
 
+def _with_guess(connection: sqlite3.Connection, query: Query) -> tuple[Query, list[str]]:
+    """Return the query without the time that it asks for if that is a title's or no note's."""
+    if not query.is_of_time or not query.time:
+        return query, []
+    # A note may be called "Last summer". But many titles have a year or a month, so a single word
+    # names a note only together with its preposition.
+    name = query.time.name
+    if " " not in name:
+        name = query.text[query.time.start : query.time.end]
+    if _is_in_title(connection, name):
+        return without_times(query), []
+    with suppress(sqlite3.DatabaseError):
+        if not has_any(connection, query.filters):
+            return without_guess(query), [nothing_from(query.time)]
+    return query, []
+
+
 def _is_in_title(connection: sqlite3.Connection, words: str) -> bool:
-    # Compare it without the preposition, because a note may be called "Last summer". But keep it if
-    # a single word follows, because many titles have a year or a month.
-    preposition = r"(?i)^(?:from|in|on|of|since|im|aus|vom?n?|seit) (?:the |dem |der )?"
-    named = re.sub(preposition, "", words)
-    match = f"title : {fts5.quoted(named if ' ' in named else words)}"
+    match = f"title : {fts5.quoted(words)}"
     present = languages.present(connection)
     return _exists(connection, languages.in_languages(match, present), if_broken=False)
 

@@ -70,7 +70,7 @@ MAX_SPELLINGS = 500
 MAX_FOREIGN = 1000
 
 # Notes to read to see how a word is written.
-MAX_READ = 3
+MAX_READ = 20
 
 # Cached word lists of a megabyte or a few each.
 CACHED_LISTS = 8
@@ -214,7 +214,7 @@ def _as_written(connection: sqlite3.Connection, word: str) -> str:
     found: Counter[str] = Counter()
     for (text,) in connection.execute(sql, [f'"{word}"']):
         found.update(re.findall(rf"\b{word}\b", folding.normalized(text), re.IGNORECASE))
-    return max(found, key=lambda form: (found[form], form), default=word)
+    return word if word in found else max(found, key=found.__getitem__, default=word)
 
 
 def word_completions(connection: sqlite3.Connection, prefix: str) -> list[str]:

@@ -59,6 +59,8 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
             {"typed": typed, "searched": searched} for typed, searched in plan.corrections
         ],
         "offers": plan.offers,
+        "narrower": plan.narrower and plan.narrower._asdict(),
+        "unfiltered": results.unfiltered and results.unfiltered._asdict(),
         "meaning": terms.meaning,
         "filters": plan.filters.for_programs(),
         "clauses": [

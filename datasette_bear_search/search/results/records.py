@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
+from ...notes import counted
 from ..planning.planner import Plan
 from ..ranking.statement import (
     DEFAULT_RANKING,
@@ -107,6 +108,22 @@ class Hit(RankedNote):
 Note = TypeVar("Note", FoundNote, Hit)
 
 
+class Unfiltered(NamedTuple):
+    """The search without its filters, if they leave nothing."""
+
+    filter: str  # the label of the filter; empty if there are several
+    text: str
+    found: int
+
+    @property
+    def without(self) -> str:
+        return f"“{self.filter}”. Without it" if self.filter else "these filters. Without them"
+
+    @property
+    def notice(self) -> str:
+        return f"No note fits {self.without}, “{self.text}” has {counted(self.found, 'result')}."
+
+
 @dataclass(frozen=True)
 class Found(Generic[Note]):
     """A page of what a search found, and what there is to count and to say about all of it."""
@@ -121,6 +138,7 @@ class Found(Generic[Note]):
     next_offset: int | None
     ranking: Ranking = DEFAULT_RANKING
     found_ids: str | None = None  # of all found notes, a JSON array; None if there is no text
+    unfiltered: Unfiltered | None = None
     # Whether more notes may be close in meaning: all of the nearest passages are.
     at_least: bool = False
 

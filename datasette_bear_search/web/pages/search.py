@@ -114,8 +114,10 @@ async def search_page(
         return await _json(request, database, response)
     urls = Urls(database.ds, MultiParams(given))
     # The heading above the nearest notes says the same.
-    said = NOTHING_CLOSE if _is_empty(response.results) else None
-    notices = (notice for notice in response.notices if notice != said)
+    said = [NOTHING_CLOSE] if _is_empty(response.results) else []
+    if unfiltered := response.results.unfiltered:
+        said.append(unfiltered.notice)
+    notices = (notice for notice in response.notices if notice not in said)
     response = replace(response, notices=(*errors.values(), *notices))
     if first:
         return await _first_results(urls, request, database, response)
@@ -326,6 +328,9 @@ async def _results(
     context["offers"] = [
         LabeledUrl(text, urls.search(drop=NOT_SENT_AGAIN, q=text)) for text in results.plan.offers
     ]
+    if narrower := results.plan.narrower:
+        url = urls.search(drop=NOT_SENT_AGAIN, q=narrower.text)
+        context["narrower"] = LabeledUrl(f"Only notes from {narrower.label}", url)
     if results.plan.corrections:
         context["uncorrected_url"] = urls.search(correct=0)
     if _is_empty(results):
@@ -367,7 +372,11 @@ async def save(
 
 def _suggestions(urls: Urls, results: Results, filters: Sequence[LabeledUrl]) -> list[LabeledUrl]:
     query, links = results.plan.query, []
-    if filters:
+    if unfiltered := results.unfiltered:
+        name = f"“{unfiltered.filter}”" if unfiltered.filter else "filters"
+        url = urls.unfiltered(q=unfiltered.text)
+        links.append(LabeledUrl(f"Search without {name} ({unfiltered.found:,})", url))
+    elif filters:
         links.append(LabeledUrl("Search without filters", urls.unfiltered()))
     if results.plan.terms.substrings and query.mode in ("keyword", "like"):
         links.append(LabeledUrl("Search by meaning as well", urls.search(drop=("_next", "mode"))))

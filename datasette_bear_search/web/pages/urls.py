@@ -86,9 +86,9 @@ class Urls:
             return self.search()
         return f"{self._and}{_quoted(name)}={_quoted(value)}"
 
-    def unfiltered(self) -> str:
+    def unfiltered(self, **changes: Any) -> str:
         filters = (name for row in FILTERS.values() for name in row.parameters)
-        return self.search(drop=(*OF_ONE_LIST, *filters))
+        return self.search(drop=(*OF_ONE_LIST, *filters), **changes)
 
     def modified_in(self, text: str, query: Query) -> str:
         """Return the URL of this search in a year (``2024``) or month, within its own dates."""
