@@ -71,20 +71,15 @@ scored as materialized (
 -- the best after pseudo-relevance feedback and score regularization
 refined as materialized (
   select key + 0 as note_id, value as refined from json_each((
-    select refine((select vector from q), vector, note_id, exact_level, blend, dense_score, balance(:q))
-    from (
-      select * from scored
-      order by exact_level desc, blend desc, note_id
-      limit 100
-    )
+    select refine(
+      (select vector from q), vector, note_id, exact_level, blend, dense_score, balance(:q))
+    from (select * from scored order by exact_level desc, blend desc, note_id limit 100)
     left join _vectors using (passage_id)
   ))
 ),
 fused as materialized (
   select scored.*, ifnull(refined, blend) as score,
-    ifnull(
-      bm25 >= least_bm25(:q) or exact_level or similarity >= closeness(:q), false
-    ) as is_found
+    ifnull(bm25 >= least_bm25(:q) or exact_level or similarity >= closeness(:q), false) as is_found
   from scored left join refined using (note_id)
 ),
 found_notes as (

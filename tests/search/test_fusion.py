@@ -84,13 +84,13 @@ def bm25(words: Sequence[str], notes: tuple[Sample, ...]) -> Scores:
     return {title: score for title, score in scores.items() if score}
 
 
-def floor(words: Sequence[str], notes: tuple[Sample, ...]) -> float:
+def normalizer(words: Sequence[str], notes: tuple[Sample, ...]) -> float:
     """Return seven tenths of the most that the words can score, which is 2.2 times their idf."""
     return 0.7 * sum(2.2 * idf(word, notes) for word in words)
 
 
-def by_words(bm25: Scores, floor: float) -> Scores:
-    best = max(*bm25.values(), floor)
+def by_words(bm25: Scores, normalizer: float) -> Scores:
+    best = max(*bm25.values(), normalizer)
     return {title: score / best for title, score in bm25.items()}
 
 
@@ -231,23 +231,23 @@ def scores(hits: Mapping[str, Hit]) -> Scores:
 @pytest.mark.parametrize("query", ["harbor ", "lantern ", "harbor ferry", "sea lantern harbor"])
 def test_column_weights_are_3_for_titles_and_tags_and_half_for_images(harbor, query):
     words = query.split()
-    expected = by_words(bm25(words, HARBOR), floor(words, HARBOR))
+    expected = by_words(bm25(words, HARBOR), normalizer(words, HARBOR))
     assert blends(found(harbor, query, mode="keyword")) == near(expected)
 
 
 def test_best_of_poor_matches_is_measured_against_seven_tenths_of_what_words_can_score(harbor):
     words = ["harbor", "sea", "flour", "leg"]  # no note has more than one of them
-    best, floor_ = max(bm25(words, HARBOR).values()), floor(words, HARBOR)
-    assert best < floor_
+    best, normalizer_ = max(bm25(words, HARBOR).values()), normalizer(words, HARBOR)
+    assert best < normalizer_
     hits = found(harbor, " ".join(words), mode="keyword")
-    assert max(blends(hits).values()) == pytest.approx(best / floor_)
+    assert max(blends(hits).values()) == pytest.approx(best / normalizer_)
 
 
 def test_longer_word_counts_a_quarter_of_the_word_itself(harbor):
     expected = bm25(["harbor"], HARBOR)
     expected["Office"] = 0.25 * bm25(["harbormaster"], HARBOR)["Office"]
     hits = found(harbor, "harbor", mode="keyword")
-    assert blends(hits) == near(by_words(expected, floor(["harbor"], HARBOR)))
+    assert blends(hits) == near(by_words(expected, normalizer(["harbor"], HARBOR)))
 
 
 def test_parts_of_words_are_ranked_by_title_then_by_age(harbor):
@@ -304,7 +304,7 @@ def expected_blends(words: Sequence[str], balance: float, least: float) -> Score
 )
 def test_meaning_has_seven_tenths_of_the_weight(harbor, query, words):
     hits = found(harbor, query)
-    expected = expected_blends(words, 0.7, floor(words, HARBOR))
+    expected = expected_blends(words, 0.7, normalizer(words, HARBOR))
     assert len(hits) >= 15
     assert blends(hits) == near({title: expected[title] for title in hits})
 
@@ -319,7 +319,7 @@ def test_meaning_has_half_of_the_weight_for_a_phrase_and_at_most_two_words(harbo
         (["lantern", "salt", "sea"], 0.7),
     ]:
         counted = [phrase, *words, phrase] if words else [phrase]
-        lexical = by_words({"Lamp": bm25(counted, HARBOR)["Lamp"]}, floor(words, HARBOR))
+        lexical = by_words({"Lamp": bm25(counted, HARBOR)["Lamp"]}, normalizer(words, HARBOR))
         expected = blended(balance, by_meaning(ANGLES), lexical)["Lamp"]
         hits = found(harbor, " ".join([f'"{phrase}"', *words]))
         assert blends(hits) == near({"Lamp": expected})
@@ -339,7 +339,7 @@ def test_meaning_counts_less_in_a_language_that_the_model_was_not_made_for(harbo
     copied = shutil.copy(harbor.path, tmp_path / "copy.db")
     edit(copied, """update meta set value = '["en"]' where key = 'foreign_languages'""")
     hits = found(Library(copied), " ".join(words))
-    expected = expected_blends(words, 0.25, floor(words, HARBOR))
+    expected = expected_blends(words, 0.25, normalizer(words, HARBOR))
     assert blends(hits) == near({title: expected[title] for title in hits})
     assert {title: hit.score for title, hit in hits.items()} == blends(hits)
     assert {title for title, hit in hits.items() if hit.is_found} == {*bm25(words, HARBOR)}
@@ -351,11 +351,11 @@ def test_words_decide_about_a_note_without_a_vector(harbor, tmp_path):
     passages = "select passages.id from passages join notes on notes.id = note_id"
     edit(copied, f"delete from _vectors where passage_id in ({passages} where title = 'Lamp')")
     hits = found(Library(copied), " ".join(words))
-    expected = expected_blends(words, 0.7, floor(words, HARBOR))
+    expected = expected_blends(words, 0.7, normalizer(words, HARBOR))
     meaning = by_meaning(ANGLES)
     del meaning["Lamp"]
     usual = sum(meaning.values()) / len(meaning)
-    lexical = by_words(bm25(words, HARBOR), floor(words, HARBOR))["Lamp"]
+    lexical = by_words(bm25(words, HARBOR), normalizer(words, HARBOR))["Lamp"]
     expected["Lamp"] = 0.7 * usual + 0.3 * lexical
     assert blends(hits) == near({title: expected[title] for title in hits})
     assert hits["Lamp"].score == hits["Lamp"].blend
@@ -364,7 +364,7 @@ def test_words_decide_about_a_note_without_a_vector(harbor, tmp_path):
 @pytest.mark.parametrize("balance", [0, 0.3, 1])
 def test_balance_can_be_chosen_from_words_only_to_meaning_only(harbor, balance):
     words = ["harbor", "lantern"]
-    expected = expected_blends(words, balance, floor(words, HARBOR))
+    expected = expected_blends(words, balance, normalizer(words, HARBOR))
     hits = found(harbor, " ".join(words), balance=balance)
     assert blends(hits) == near({title: expected[title] for title in hits})
 
@@ -375,7 +375,7 @@ def test_balance_can_be_chosen_from_words_only_to_meaning_only(harbor, balance):
 @pytest.mark.parametrize("query", ["lantern ", "harbor lantern", "ferry quay wall"])
 def test_feedback_and_regularization_refine_the_blend(harbor, query):
     words = query.split()
-    blend = expected_blends(words, 0.7, floor(words, HARBOR))
+    blend = expected_blends(words, 0.7, normalizer(words, HARBOR))
     expected = refined(0.7, blend, ANGLES)
     hits = found(harbor, query)
     assert scores(hits) == near({title: expected[title] for title in hits})
@@ -470,7 +470,7 @@ FAR = 0.9999  # a threshold that no note reaches
 
 def test_question_needs_15_hundredths_of_the_normalizer_from_its_words(forest):
     words = ["harbor", "lantern", "ferry"]
-    least = 0.15 * floor(words, FOREST)
+    least = 0.15 * normalizer(words, FOREST)
     expected = {title for title, score in bm25(words, FOREST).items() if score >= least}
     ladder = [score / least for score in bm25(["harbor"], FOREST).values()]
     close = [share for share in ladder if 0.97 < share < 1.03]
@@ -513,7 +513,7 @@ def test_100_notes_with_the_words_are_scored_and_the_others_follow(forest):
 
 def test_feedback_and_regularization_refine_the_first_30_of_100(forest):
     words = ["oak", "elm"]
-    lexical = by_words(bm25(words, FOREST), floor(words, FOREST))
+    lexical = by_words(bm25(words, FOREST), normalizer(words, FOREST))
     angles = {note.title: note.angle for note in FOREST[:300]}
     blend = blended(0.7, by_meaning(angles), lexical)
     first = highest(blend)[:100]

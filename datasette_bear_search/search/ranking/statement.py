@@ -359,21 +359,19 @@ scored as materialized (
 def _fused(planned: Plan, retrievers: Sequence[str], ranking: Ranking, is_shallow: bool) -> str:
     score, scored, comment, further = "blend", "scored", "", ""
     has_words = _has_words(planned, retrievers)
+    is_close = close_condition(planned, retrievers, ranking)
     if ranking.fusion == "rrf":
         score = "rrf(lexical_rank, dense_rank)"
     elif len(retrievers) > 1 and not planned.is_foreign:
-        balance = _balance(planned, retrievers, ranking)
+        balance, most = _balance(planned, retrievers, ranking), LEXICAL_CANDIDATES
         score = "ifnull(refined, blend)"
         comment = f"""
 -- the best after pseudo-relevance feedback and score regularization
 refined as materialized (
   select key + 0 as note_id, value as refined from json_each((
-    select refine({QUERY_VECTOR}, vector, note_id, exact_level, blend, dense_score, {balance})
-    from (
-      select * from scored
-      order by exact_level desc, blend desc, note_id
-      limit {LEXICAL_CANDIDATES}
-    )
+    select refine(
+      {QUERY_VECTOR}, vector, note_id, exact_level, blend, dense_score, {balance})
+    from (select * from scored order by exact_level desc, blend desc, note_id limit {most})
     left join {VECTORS} using (passage_id)
   ))
 ),"""
@@ -393,9 +391,7 @@ refined as materialized (
     return f"""{comment}
 fused as materialized (
   select scored.*, {score} as score,
-    ifnull(
-      {has_words} or exact_level or {close_condition(planned, retrievers, ranking)}, false
-    ) as is_found
+    ifnull({has_words} or exact_level or {is_close}, false) as is_found
   from {scored}{further}
 )"""
 
