@@ -218,7 +218,7 @@ def test_a_time_of_something_else_leaves_the_search_as_it_is():
 
 def test_a_time_is_read_beside_filters_and_phrases():
     assert parse("notes from last week tag:work -draft").terms.substrings == ()
-    assert parse('"roof plan" notes from last week').phrases == ("roof plan",)
+    assert parse('"roof plan" notes from last week').terms.phrases == ("roof plan",)
     assert not parse('"the fair" last weekend').is_of_time
 
 
