@@ -24,7 +24,7 @@ def marked_html(text: str) -> str:
 
 
 def unmarked(text: str) -> str:
-    return _ALL_MARKS.sub("", text)
+    return ANY_MARK.sub("", text)
 
 
 def page_html(text: str) -> str:
@@ -36,6 +36,8 @@ def page_html(text: str) -> str:
             active.add(part)
         elif part in _ENDS:
             active.discard(_ENDS[part])
+        elif not active:
+            html.append(escape(part))
         elif part:
             # Each stretch of text has its own elements, because marks may overlap but tags may not.
             around = [element for mark, element in _ELEMENTS.items() if mark in active]
@@ -73,5 +75,5 @@ _PAIR = re.compile(f"{MARK}([^{MARK}{END_MARK}]*){END_MARK}")
 _ELEMENTS = {SENTENCE: 'span class="bear-sentence"', CODE: "code", MARK: "mark"}
 _ENDS = {END_SENTENCE: SENTENCE, END_CODE: CODE, END_MARK: MARK}
 _CLOSING = {mark: end for end, mark in _ENDS.items()}
-_ALL_MARKS = re.compile(f"[{''.join([*_ELEMENTS, *_ENDS])}]")
-_EACH_MARK = re.compile(f"({_ALL_MARKS.pattern})")
+ANY_MARK = re.compile(f"[{''.join([*_ELEMENTS, *_ENDS])}]")
+_EACH_MARK = re.compile(f"({ANY_MARK.pattern})")

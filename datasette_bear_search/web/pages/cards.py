@@ -12,7 +12,7 @@ from markupsafe import Markup
 from ...markdown import plain_text
 from ...notes import can_be_opened, local_day, scheme_of
 from ...search.planning.planner import Plan
-from ...search.results.marks import END_SENTENCE, MARK, SENTENCE, cut, page_html, unmarked
+from ...search.results.marks import ANY_MARK, END_SENTENCE, MARK, SENTENCE, cut, page_html, unmarked
 from ...search.results.records import Hit, ListedNote, MatchedPassage
 from ...search.results.sentences import is_close
 from ...search.results.snippets import SHOWN, innermost, passage_text, shortened
@@ -76,7 +76,8 @@ class Card:
 def listed(urls: Urls, note: ListedNote, marked: Mapping[str, str] = {}, **fields: Any) -> Card:
     """Return a note's card for any list; ``fields`` are what this list shows besides."""
     tags = innermost(note.tags)
-    fields = {"title": plain_text(note.title) or "Untitled", "url": urls.note(note.id)} | fields
+    if "url" not in fields:
+        fields |= {"title": plain_text(note.title) or "Untitled", "url": urls.note(note.id)}
     return Card(
         hit=note,
         tags=tuple(
@@ -138,19 +139,21 @@ def lead(snippet: str) -> tuple[int, int]:
     text = unmarked(snippet)
     if len(text) <= LEAD:
         return 0, len(text)
-    marks = [(len(unmarked(snippet[: at.start()])), at[0]) for at in _STARTS.finditer(snippet)]
-    sentence = next((place for place, mark in marks if mark == SENTENCE), None)
+    # Each mark is one character.
+    marks = [(at.start() - number, at[0]) for number, at in enumerate(ANY_MARK.finditer(snippet))]
+    first = {mark: place for place, mark in reversed(marks)}
     end = LEAD
-    if sentence is not None:
-        start = sentence
-        end = max(LEAD, len(unmarked(snippet[: snippet.index(END_SENTENCE)])) - start)
+    if SENTENCE in first:
+        start = first[SENTENCE]
+        end = max(LEAD, first[END_SENTENCE] - start)
     else:
-        words = [(place, text[place : place + 4].casefold()) for place, _ in marks]
+        places = [place for place, mark in marks if mark == MARK]
+        words = [(place, text[place : place + 4].casefold()) for place in places]
 
         def having(start: int) -> int:
             return len({word for place, word in words if start <= place < start + LEAD - 20})
 
-        starts = [0, *(_beginning(text, place) for place, _ in words)]
+        starts = {0, *(_beginning(text, place) for place in places)}
         start = max(starts, key=lambda place: (having(place), -place))
     if start + end >= len(text):  # not enough text is left, so start earlier
         start = min(start, text.find(" ", len(text) - LEAD) + 1)
@@ -166,7 +169,6 @@ def _beginning(text: str, place: int) -> int:
     return sentences[-1] if sentences else text.rfind(" ", 0, max(0, place - LEAD // 6)) + 1
 
 
-_STARTS = re.compile(f"[{MARK}{SENTENCE}]")
 _SENTENCE_START = re.compile(r"[.!?…]\s+|\n+")
 
 
