@@ -53,7 +53,7 @@ from .urls import OF_ONE_LIST, Anchor, Urls
 
 T = TypeVar("T")
 
-TEMPLATE, PART, TITLE = "bear_search.html", "_bear_results.html", "Search notes"
+TEMPLATE, PART, TITLE = "bear_search.html", "_bear_search.html", "Search notes"
 
 SAVE_PATH = f"{SEARCH_PATH}/save"
 NOT_SAVED = "Only datasette bear-serve can save searches, with the button on the search page."
