@@ -20,6 +20,7 @@ class Work:
 
     def __init__(self) -> None:
         self.number = next(_numbers)  # in the order of arrival
+        self.free_until = 0.0  # when to look again whether another program writes the index
         # Held while a connection is interrupted, so that it can't run another request's statement.
         self._lock = threading.Lock()
         self._connections: set[sqlite3.Connection] = set()

@@ -75,6 +75,7 @@ TOKEN = re.compile(f"{WORD.pattern}|{_SIGN.pattern}")
 _NO_SYMBOL = re.compile(
     "[\xb4\u0384\u0385\u1fbd-\u1fff\u2500-\u259f\ufffc\ufffd\U0001f3fb-\U0001f3ff]"
 )
+_ASCII = bytes(range(128))
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 # Increase this when ``indexed`` returns other words for a text.
@@ -123,7 +124,11 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
 
 
 def _has_signs(text: str) -> bool:
-    return not text.isascii() and any(map(_is_sign, {*text}))
+    if text.isascii():
+        return False
+    # Taking out ASCII first takes a third of the time.
+    others = text.encode(errors="surrogatepass").translate(None, _ASCII)
+    return any(map(_is_sign, {*others.decode(errors="surrogatepass")}))
 
 
 def _needs_cutting(text: str) -> bool:
@@ -157,8 +162,12 @@ def words(text: str, language: str | None) -> Iterator[Word]:
 def _indexed_forms(token: str, language: str | None) -> list[str]:
     if is_unspaced(token[0]):
         return [*map(add, token, token[1:]), token[-1]]
+    return [_indexed_form(token, language)]
+
+
+def _indexed_form(token: str, language: str | None) -> str:
     # The stemmers know letters such as æ and ł, so accents go last.
-    return [without_accents(_stem(token.lower(), language) if language in SNOWBALL else token)]
+    return without_accents(_stem(token.lower(), language) if language in SNOWBALL else token)
 
 
 def pairs(token: str) -> list[str]:
@@ -191,6 +200,8 @@ def indexed(text: T | str, language: str | None) -> T | str:
     """Return words in the form that FTS5 indexes, and any other value unchanged."""
     if not isinstance(text, str) or (language not in SNOWBALL and not _needs_cutting(text)):
         return text
+    if not is_unspaced(text):
+        return " ".join([_indexed_form(token, language) for token in tokens(text)])
     found = (_indexed_forms(token, language) for token in tokens(text))
     return " ".join(chain.from_iterable(found))
 

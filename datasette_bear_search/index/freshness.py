@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from ..sources.base import SourceError
+from ..sources.files.states import file_state
 from ..sources.formats.text import timestamp_from_seconds
 from ..sources.registry import open_source
 from ..sqlite import sqlite3
@@ -46,6 +47,8 @@ class _ChangeCounter:
         self._thread: threading.Thread | None = None
         self._next_check = 0.0
         self._total = 0
+        self._state = ""  # of the index when its sources were read
+        self._sources: dict[str, StoredSource] = {}
         # The source, its state, how many notes had changed, and when that was counted.
         self._counts: dict[str, tuple[StoredSource, str, int, float]] = {}
 
@@ -65,9 +68,12 @@ class _ChangeCounter:
         started = time.monotonic()
         total = 0
         with suppress(SidecarError, sqlite3.Error):  # the search itself will report the error
-            with closing(database.connect(self._path)) as connection:
-                sources = stored_sources.read_sources(connection).values()
-            for stored in sources:
+            # Opening an index takes as long as a search in a small one.
+            if (state := file_state(self._path)) != self._state:
+                with closing(database.connect(self._path)) as connection:
+                    self._sources = stored_sources.read_sources(connection)
+                self._state = state
+            for stored in self._sources.values():
                 with suppress(SourceError):  # a broken source mustn't prevent searching
                     total += self._changes(stored)
             self._total = total

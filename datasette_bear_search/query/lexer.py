@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from ..languages import is_symbol
@@ -211,6 +212,7 @@ class _Lexer:
         return max(0, self.text.find('"', opening + 1))
 
 
+@lru_cache(1000)  # parsing asks for each word several times
 def _bare(text: str) -> str:
     text = text.strip().lstrip(_BEFORE)
     if not text[1:2].isalpha():

@@ -7,7 +7,7 @@ change the text on Datasette's SQL page. Common table expressions are in this mo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...index.file.schema import MAX_EMBEDDED, TEMPLATE_TEXT, VECTORS
 from ...index.file.vectors import candidates_sql, similarity
@@ -120,21 +120,22 @@ def counting_statement(planned: Plan, found: str | None, rest: str) -> Statement
     :param rest: parts that may read ``matches``, and a select
     """
     if found is None:
-        parts, parameters = _retrieved(planned, ())
+        # A search without a named source finds no copies, but its source's count includes them.
+        parts, parameters = _retrieved(replace(planned, has_copies=False), ())
         parts.append(f"""
 matches as materialized (
   select id as note_id from notes {_join_filtered("id")}
 )""")
     else:
-        # A search without a named source finds no copies, but its source's count includes them.
-        parts, parameters = [_FOUND], {"found": found}
+        parts, parameters = [_FOUND_AND_COPIES if planned.has_copies else _FOUND], {"found": found}
     return Statement(statement_sql(parts, f",{rest}"), parameters)
 
 
 _FOUND = """
-found as materialized (
+matches as materialized (
   select value as note_id from json_each(:found)
-),
+)"""
+_FOUND_AND_COPIES = f"""{_FOUND.replace("matches", "found")},
 matches as materialized (
   select note_id from found
   union

@@ -7,17 +7,16 @@ meaning. If all of them are close, there may be more, so every count is a lower 
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from ...index.file import database
 from ...notes import fold_tag
 from ...query.filters import FILTERS
 from ...sqlite import execute, snapshot, sqlite3
-from ..ranking.statement import (
-    counting_statement,
-)
+from ..ranking.statement import counting_statement
 from ..ranking.statement_functions import functions_of
 from .records import Results
 
@@ -27,11 +26,7 @@ KINDS = (
     ("archived", "1", "archived"),
     ("has", "todo", FILTERS["has"].choices["todo"].condition),
     ("has", "image", FILTERS["has"].choices["image"].condition),
-    ("untagged", "1", FILTERS["untagged"].condition),
 )
-
-# Up to this many notes are looked up one by one. For more, the index notes_counts is scanned.
-MAX_LOOKUPS = 2000
 
 # Cached counts of searches without text. They are valid until the file changes.
 CACHED_COUNTS = 20
@@ -66,33 +61,28 @@ def count_facets(connection: sqlite3.Connection, results: Results) -> Facets:
     """Count the facets of all notes that a search found."""
     planned, found = results.plan, results.found_ids
     # A search within a source shows its copies of other sources' notes, so they count there.
-    names_source = planned.filters.names_source()
-    has_copies = planned.has_copies and not names_source
-    planned = replace(planned, has_copies=False)
-    statement = counting_statement(planned, found, _counted(has_copies) + _SELECT)
+    has_copies = planned.has_copies and not planned.filters.names_source()
+    statement = counting_statement(planned, found, _values(has_copies))
     # Without text, the counts depend only on the filters and may include all notes (start page).
     state = () if found else database.file_state(connection)
     key = state and (*state, statement.sql, *statement.parameters.items())
     if key and (known := _counts_of_all.get(key)):
         return known
-    counts: dict[str, list[tuple[str, str, int]]] = {}
     with snapshot(connection):
         functions_of(connection).plan = planned
-        rows = execute(connection, statement.sql, statement.parameters).fetchall()
-    for facet, value, label, notes in rows:
-        if notes:
-            counts.setdefault(facet, []).append((value, label, notes))
-
-    def of(facet: str) -> dict[str, int]:
-        return {value: notes for value, _, notes in counts.get(facet, [])}
-
+        [row] = execute(connection, statement.sql, statement.parameters)
+        tags = connection.execute("select id, trim(name, '#/'), folded from tags").fetchall()
+    tagged, tag_ids, sources, months = map(json.loads, row[:4])
+    kinds = {kind[:2]: notes for kind, notes in zip(KINDS, row[4:]) if notes}
+    if untagged := len(months) - len({*tagged}):
+        kinds["untagged", "1"] = untagged
     facets = Facets(
-        total=of("found").get("", 0),
+        total=len(months),
         at_least=results.at_least,
-        tags=_tree(counts.get("tag", [])),
-        months=dict(sorted(of("month").items())),
-        sources=dict(sorted(of("source").items(), key=lambda item: (-item[1], item[0]))),
-        kinds={(name, value): of(name)[value] for name, value, _ in KINDS if value in of(name)},
+        tags=_tree(_notes_of_tags(tags, tagged, tag_ids)),
+        months=dict(sorted(Counter(filter(None, months)).items())),
+        sources=dict(sorted(Counter(sources).items(), key=lambda item: (-item[1], item[0]))),
+        kinds=kinds,
     )
     if key:
         database.keep(_counts_of_all, key, facets, CACHED_COUNTS)
@@ -100,6 +90,26 @@ def count_facets(connection: sqlite3.Connection, results: Results) -> Facets:
 
 
 _counts_of_all: dict[tuple[object, ...], Facets] = {}
+
+
+def _notes_of_tags(
+    tags: Iterable[tuple[int, str, str]], tagged: Sequence[int], tag_ids: Sequence[int]
+) -> list[tuple[str, str, int]]:
+    """Return folded tags, their spelling and their number of notes, from pairs of note and tag.
+
+    A note with a tag also has the tags above it, even if none is tagged with them, as in filters.
+    """
+    notes_of: dict[int, list[int]] = {}
+    for note_id, tag_id in zip(tagged, tag_ids):
+        notes_of.setdefault(tag_id, []).append(note_id)
+    paths: dict[str, str] = {}
+    having: dict[str, set[int]] = {}
+    for tag_id, path, folded in tags:
+        while folded and tag_id in notes_of:
+            paths[folded] = min(path, paths.get(folded, path))
+            having.setdefault(folded, set()).update(notes_of[tag_id])
+            path, folded = (text.rpartition("/")[0].rstrip("/") for text in (path, folded))
+    return [(folded, paths[folded], len(notes)) for folded, notes in having.items()]
 
 
 def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[TagCount, ...]:
@@ -127,94 +137,25 @@ def _tree(counts: Sequence[tuple[str, str, int]]) -> tuple[TagCount, ...]:
 
 # On these days, the month is the same in all time zones. Converting to local time is slow.
 _MONTH = """case
-        when substr(modified, 9, 2) between '02' and '27' then substr(modified, 1, 7)
-        else strftime('%Y-%m', modified, 'localtime')
-      end as month"""
-_KINDS = "".join(f',\n      ({condition}) as "{name}={value}"' for name, value, condition in KINDS)
-_SUMS = "".join(f',\n    sum("{name}={value}") as "{name}={value}"' for name, value, _ in KINDS)
+      when substr(modified, 9, 2) between '02' and '27' then substr(modified, 1, 7)
+      else strftime('%Y-%m', modified, 'localtime')
+    end"""
 
 
-def _counted(has_copies: bool) -> str:
-    columns = f"source, {'copy_of is not null' if has_copies else 0} as is_copy, {_MONTH}{_KINDS}"
-    no_copies = " and note_id not in (select id from notes where copy_of is not null)"
+def _values(has_copies: bool) -> str:
+    # Python counts them: to group the notes by a value, SQLite sorts them, which takes much longer.
+    own, of_own = "", ""
+    if has_copies:
+        own = " filter (where copy_of is null)"
+        of_own = "\n  where note_id not in (select id from notes where copy_of is not null)"
+    kinds = "".join(f",\n    sum({condition}){own}" for *_, condition in KINDS)
     return f"""
--- the same as a set of bytes, 1 for each note in it
-match_set as materialized (
-  select note_set(group_concat(note_id)) as ids
-  from matches
+of_notes as (
+  select json_group_array(source), json_group_array({_MONTH}){own}{kinds}
+  from matches cross join notes on id = note_id
 ),
-are_few as materialized (
-  select 1
-  where (select count(*) from (select 1 from matches limit {MAX_LOOKUPS + 1})) <= {MAX_LOOKUPS}
-),
-counted as materialized (
-  select source, is_copy, month, count(*) as notes{_SUMS}
-  from (
-    select
-      {columns}
-    from are_few
-    cross join notes
-    where id in (select note_id from matches)
-    union all
-    select
-      {columns}
-    from (select 1 where not exists (select 1 from are_few))
-    cross join notes
-    where substr((select ids from match_set), id, 1) = x'01'
-  )
-  group by source, is_copy, month
-),
--- most notes have one or two of a few tags, so count notes with the same tags together
-tag_sets as materialized (
-  select tag_ids, count(*) as notes
-  from (
-    select group_concat(tag_id) as tag_ids
-    from note_tags
-    where note_id in (select note_id from matches){no_copies if has_copies else ""}
-    group by note_id
-  )
-  group by tag_ids
-),
--- each tag and its parents, even if no note is tagged with them (the filter does the same)
-tag_paths as (
-  select id as tag_id, trim(name, '#/') as path, folded
-  from tags
-  union
-  select
-    tag_id, rtrim(rtrim(path, replace(path, '/', '')), '/'),
-    rtrim(rtrim(folded, replace(folded, '/', '')), '/')
-  from tag_paths
-  where instr(folded, '/') > 0
-)"""
-
-
-_SELECT = """
-select 'found' as facet, '' as value, '' as label, sum(notes) as notes
-from counted
-where not is_copy
-union all
-select 'tag', folded, min(path), sum(notes)
-from (
-  select folded, min(tag_paths.path) as path, notes
-  from tag_sets
-  join json_each('[' || tag_ids || ']') as tag
-  join tag_paths on tag_paths.tag_id = tag.value
-  group by tag_ids, folded
+of_tags as (
+  select json_group_array(note_id), json_group_array(tag_id)
+  from matches cross join note_tags using (note_id){of_own}
 )
-group by folded
-union all
-select 'month', month, month, sum(notes)
-from counted
-where not is_copy and month is not null
-group by month
-union all
-select 'source', source, source, sum(notes)
-from counted
-group by source""" + "".join(
-    f"""
-union all
-select '{name}', '{value}', '', sum("{name}={value}")
-from counted
-where not is_copy"""
-    for name, value, _ in KINDS
-)
+select * from of_tags, of_notes"""

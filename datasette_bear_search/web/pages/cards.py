@@ -78,7 +78,8 @@ def listed(
 ) -> Card:
     """Return a note's card for any list; ``fields`` are what this list shows besides."""
     tags = without_parent_tags(note.tags)
-    fields = {"title": plain_text(note.title) or "Untitled", "url": urls.note(note.id)} | fields
+    if "url" not in fields:
+        fields |= {"title": plain_text(note.title) or "Untitled", "url": urls.note(note.id)}
     return Card(
         hit=note,
         tags=tuple(
@@ -148,7 +149,7 @@ def lead(snippet: MarkedText) -> tuple[int, int]:
         def having(start: int) -> int:
             return len({word for place, word in words if start <= place < start + LEAD - 20})
 
-        starts = [0, *(_beginning(text, place) for place in places)]
+        starts = {0, *(_beginning(text, place) for place in places)}
         start = max(starts, key=lambda place: (having(place), -place))
     if start + end >= len(text):  # not enough text is left, so start earlier
         start = min(start, text.find(" ", len(text) - LEAD) + 1)

@@ -48,7 +48,7 @@ from .urls import OF_ONE_LIST, LabeledUrl, Urls, filter_chips, text_chips
 
 T = TypeVar("T")
 
-SEARCH_TEMPLATE, PART, TITLE = "bear_search.html", "_bear_results.html", "Search notes"
+SEARCH_TEMPLATE, PART, TITLE = "bear_search.html", "_bear_search.html", "Search notes"
 
 SAVE_PATH = f"{SEARCH_PATH}/save"
 NOT_SAVED = "Only datasette bear-serve can save searches, with the button on the search page."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any
@@ -63,6 +63,7 @@ class Urls:
         *,
         drop: Iterable[str] = OF_ONE_LIST,
         remove: Iterable[Pair] = (),
+        address: str = "",
         **changes: str | int,
     ) -> str:
         drop, remove = set(drop), set(remove)
@@ -79,7 +80,8 @@ class Urls:
         pairs.extend((name, str(value)) for name, value in changes.items())
         # Like urlencode(), but caches quoted values: hundreds of links differ in one parameter.
         query = "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
-        return f"{self._address}?{query}" if query else self._address
+        address = address or self._address
+        return f"{address}?{query}" if query else address
 
     def adding(self, name: str, value: str) -> str:
         if value in self.arguments.getlist(name):
@@ -106,16 +108,24 @@ class Urls:
         """Return the URL of a note's page, at a passage, with the search to go back to."""
         if passage_id is not None:
             more["passage"] = str(passage_id)
-        page = replace(self, path=f"{NOTE_PATH}/{note_id}")
-        url = page.search(drop=("_facets", "passage", "step"), **more)
+        address = f"{self._address_of_notes}/{note_id}"
+        url = self.search(drop=("_facets", "passage", "step"), address=address, **more)
         return f"{url}#{PASSAGE_ANCHOR}" if passage_id is not None else url
 
     def similar(self, note_id: int) -> str:
-        return databases.url(self.datasette, f"{SIMILAR_PATH}/{note_id}")
+        return f"{self._address_of_similar}/{note_id}"
 
     @cached_property
     def _address(self) -> str:
         return databases.url(self.datasette, self.path)
+
+    @cached_property
+    def _address_of_notes(self) -> str:
+        return databases.url(self.datasette, NOTE_PATH)
+
+    @cached_property
+    def _address_of_similar(self) -> str:
+        return databases.url(self.datasette, SIMILAR_PATH)
 
     @cached_property
     def _and(self) -> str:
