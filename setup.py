@@ -90,6 +90,7 @@ setup(
             "agents/skill.md",
             "py.typed",
             "stop_words.txt",
+            "index/file/schema.sql",
             "index/run/unrelated.txt",
             "search/redaction/secrets.yaml",
         ]

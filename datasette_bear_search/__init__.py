@@ -45,9 +45,7 @@ def register_commands(cli: Group) -> None:
 
 @hookimpl
 def prepare_connection(conn: sqlite3.Connection, datasette: Datasette) -> None:
-    from .web.requests import startup as web_requests_startup
-
-    web_requests_startup.prepare_connection(datasette, conn)
+    _web("requests.startup").prepare_connection(datasette, conn)
 
 
 @hookimpl

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .embeddings.base import Embedder
     from .index.config import Configuration
     from .index.file.sources import StoredSource
-    from .index.run.indexer import Hooks, Report
+    from .index.run.report import Hooks, Report
     from .index.selection import Selection
     from .index.watch import Watcher
     from .search.engine import SearchResponse
@@ -110,10 +110,8 @@ class Library:
                 yield connection
             except (SidecarError, TimeLimitExceeded):
                 raise
-            except (
-                sqlite3.Error,
-                UnicodeDecodeError,
-            ) as error:  # the latter if it quotes damaged text
+            # SQLite's messages may quote damaged text, which Python can't decode.
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise SidecarError(explained(error)) from error
 
     def search(
@@ -256,6 +254,7 @@ class Library:
         """
         from .embeddings.base import ModelUnavailable
         from .index.run import indexer
+        from .index.run.report import SILENT
         from .search.planning import spelling
         from .sources.base import SourceError
 
@@ -269,13 +268,13 @@ class Library:
             rebuild=rebuild,
             yes=yes,
             verify_model=model is not None,
-            hooks=hooks or indexer.SILENT,
+            hooks=hooks or SILENT,
         )
         has_all_vectors = report.notes and not report.pending
         if embedder is not None and has_all_vectors and not report.model_failure:
             with suppress(ModelUnavailable):  # the export is optional
                 if embedder.needs_onnx_export():  # with it, the model starts within a second
-                    (hooks or indexer.SILENT).on_export(embedder.name)
+                    (hooks or SILENT).on_export(embedder.name)
                     embedder.export_onnx()
                     spelling.dictionary()  # with it, the first mistyped word takes no seconds
         if hooks is None and report.failures and len(report.failures) == len(selection.read):
@@ -355,11 +354,7 @@ class Library:
         return embedder
 
     def _selection(
-        self,
-        sources: Sequence[Place],
-        remove: Collection[str] = (),
-        *,
-        everything: bool = False,
+        self, sources: Sequence[Place], remove: Collection[str] = (), *, everything: bool = False
     ) -> Selection:
         from .index import config
         from .index import selection as index_selection

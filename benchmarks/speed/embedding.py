@@ -34,7 +34,8 @@ from datasette_bear_search.embeddings.backends.sentence_transformers import (
 )
 from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.index.run.chunking import passages
-from datasette_bear_search.index.run.indexer import PASSAGES_PER_COMMIT, read
+from datasette_bear_search.index.run.embedding import PASSAGES_PER_COMMIT
+from datasette_bear_search.index.run.indexer import read
 from datasette_bear_search.sources.bear import BearLibrary
 
 Encode = Callable[[list[str]], Any]

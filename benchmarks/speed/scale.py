@@ -19,9 +19,9 @@ from pathlib import Path
 from benchmarks.lib import synthetic_vectors
 from benchmarks.lib.synthetic_text import SEED, synthetic_notes
 from datasette_bear_search.index.file import database, metadata
-from datasette_bear_search.index.run import indexer
+from datasette_bear_search.index.run import embedding, indexer
 from datasette_bear_search.index.run.changes import Snapshot, read
-from datasette_bear_search.index.run.indexer import Report
+from datasette_bear_search.index.run.report import Report
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.sqlite import sqlite3
@@ -117,12 +117,12 @@ def make(folder: Path, notes: int) -> Report:
 
 @contextmanager
 def _few_commits() -> Iterator[None]:
-    usual = indexer.PASSAGES_PER_COMMIT
-    indexer.PASSAGES_PER_COMMIT = PASSAGES_PER_COMMIT
+    usual = embedding.PASSAGES_PER_COMMIT
+    embedding.PASSAGES_PER_COMMIT = PASSAGES_PER_COMMIT
     try:
         yield
     finally:
-        indexer.PASSAGES_PER_COMMIT = usual
+        embedding.PASSAGES_PER_COMMIT = usual
 
 
 def _snapshot(notes: int) -> Snapshot:

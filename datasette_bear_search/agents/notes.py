@@ -16,14 +16,7 @@ from ..search.ranking.statement import Statement
 from ..search.results.retrieve import fetch_rows, url_at_heading
 from ..search.results.snippets import shortened
 from ..sqlite import sqlite3
-from . import (
-    CHARACTERS_PER_TOKEN,
-    Library,
-    ToolError,
-    ToolResult,
-    note_facts,
-    without_empty,
-)
+from . import CHARACTERS_PER_TOKEN, Library, ToolError, ToolResult, note_facts, without_empty
 from .text import about_lines, facts_line, heading_lines, origin, quoted, text_lines, value_text
 
 MAX_NOTES = 20

@@ -16,14 +16,7 @@ from ..search.ranking.scores import rrf
 from ..search.results.marks import END_MARK, MARK
 from ..search.results.records import Hit, Results
 from ..search.results.snippets import passage_text, shortened, with_words_marked
-from . import (
-    CHARACTERS_PER_TOKEN,
-    Library,
-    ToolError,
-    ToolResult,
-    note_facts,
-    without_empty,
-)
+from . import CHARACTERS_PER_TOKEN, Library, ToolError, ToolResult, note_facts, without_empty
 from .text import about_lines, heading_lines, origin, quoted, text_lines
 
 # Results per phrasing that are fused. For 78 questions that don't use the notes' words, the right

@@ -256,7 +256,7 @@ def _source_fix(source: SourceConfig) -> str:
 
 
 def _index(path: Path) -> Findings:
-    from ..index.run.indexer import is_busy
+    from ..index.run.lock import is_busy
 
     if not path.exists():
         says = f"There is no index at {path} yet."

@@ -76,7 +76,7 @@ def bear_eval(
     """
     from .. import evaluation
     from ..evaluation import collections, judgments
-    from ..index.run import indexer
+    from ..index.run.report import Hooks
     from ..search.connection import open_sidecar
 
     modes = tuple(dict.fromkeys(modes))
@@ -93,7 +93,7 @@ def bear_eval(
                 cache,
                 model or registry.default_model(),
                 semantic=bool(evaluation.semantic_modes(modes)),
-                hooks=indexer.Hooks(on_embedded=Progress(quiet=as_json)),
+                hooks=Hooks(on_embedded=Progress(quiet=as_json)),
             )
             on_query = Progress(quiet=as_json, what="queries")
             with open_sidecar(path) as index:

@@ -32,7 +32,7 @@ from .options import sidecar_option
 from .output import Command, Progress, agrees, clear_errors, confirm, echo
 
 if TYPE_CHECKING:
-    from ..index.run.indexer import Failure, Report
+    from ..index.run.report import Failure, Report
 
 # Lines about files that a source skipped: a folder of scans would fill the screen.
 MAX_SKIPPED_LINES = 5
@@ -280,7 +280,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
 
     :return: why the command fails, if a source can't be read or the named model can't be loaded
     """
-    from ..index.run.indexer import Hooks
+    from ..index.run.report import Hooks
 
     configs, embedder, library = selection.read, options.embedder(), options.library
     # The failure of a single source ends the command and is reported then.

@@ -20,6 +20,7 @@ from ..embeddings.base import ModelUnavailable
 from ..embeddings.rerankers import Reranker, get_reranker
 from ..index.file import database, metadata
 from ..index.run import indexer
+from ..index.run.report import Hooks
 from ..notes import counted, printable
 from ..query.query import EVALUATED_MODES, RETRIEVERS, parse
 from ..search import engine
@@ -248,7 +249,7 @@ def copy_with_model(
     with TemporaryDirectory(prefix=COPIES) as folder:  # bear-index removes it after a kill
         copy = Path(folder) / "copy.sqlite"
         shutil.copy(path, copy)
-        report = indexer.update(copy, [], embedder, hooks=indexer.Hooks(on_embedded=on_embedded))
+        report = indexer.update(copy, [], embedder, hooks=Hooks(on_embedded=on_embedded))
         if report.model_failure:
             raise EvaluationError(report.model_failure)
         with open_sidecar(copy) as connection:

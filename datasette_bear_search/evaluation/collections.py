@@ -11,6 +11,7 @@ from typing import Any
 
 from ..embeddings import names, registry
 from ..index.run import indexer
+from ..index.run.report import Hooks
 from ..notes import Note, counted, without_title_line
 from ..sources.base import SourceError
 from ..sources.files.file_source import FileSource
@@ -84,7 +85,7 @@ def read_collection(folder: Path) -> Collection:
 
 
 def index_collection(
-    collection: Collection, cache: Path | None, model: str, *, semantic: bool, hooks: indexer.Hooks
+    collection: Collection, cache: Path | None, model: str, *, semantic: bool, hooks: Hooks
 ) -> Path:
     """Create or update a collection's index file; return its path.
 

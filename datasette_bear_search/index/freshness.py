@@ -27,9 +27,6 @@ SECONDS_TO_WAIT = 0.2
 SHARE_OF_TIME = 0.05
 
 
-# --- how far the index is behind
-
-
 def changes_since_indexing(path: str | Path) -> int:
     """Return how many notes have changed since they were indexed, as far as is known.
 

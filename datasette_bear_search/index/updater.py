@@ -28,8 +28,8 @@ from ..notes import ForeseenError, counted
 from ..sources.base import SourceConfig
 from ..sqlite import sqlite3
 from . import watch
-from .run import indexer
 from .run.changes import Snapshot
+from .run.report import Hooks, Report
 
 STOPPED = (
     "Updating has stopped unexpectedly, and the index stays as it is. Start the server again; if "
@@ -187,7 +187,7 @@ class _Worker(watch.Watcher):
     def __init__(self, path: Path, task: Task, answers: IO[bytes], last_search: Any) -> None:
         self._answers = answers
         self._said: Activity | None = None
-        hooks = indexer.Hooks(
+        hooks = Hooks(
             on_read=self._on_read,
             notes_per_commit=NOTES_AT_ONCE,
             on_commit=partial(_await_quiet, last_search),
@@ -221,7 +221,7 @@ class _Worker(watch.Watcher):
         if snapshot is not None:
             self._tell(f"Indexing {counted(snapshot.count, 'note')} of {config.name}")
 
-    def _on_text(self, report: indexer.Report) -> None:
+    def _on_text(self, report: Report) -> None:
         if self._embedder is not None and report.pending:
             self._tell(f"Search by meaning: loading the model for {report.pending:,} passages")
 

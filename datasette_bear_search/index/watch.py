@@ -21,6 +21,7 @@ from .file import database, sources
 from .file.database import explained
 from .run import indexer
 from .run.changes import Snapshot
+from .run.report import SILENT, Hooks
 
 # Milliseconds within which file changes count as one, because saving often takes several steps.
 DEBOUNCE = 400
@@ -37,9 +38,6 @@ SECONDS_BETWEEN_TRIES = 30.0
 POLL_DELAY = 2000
 # A database's journals are files beside it, and a change of one is a change of the database.
 _JOURNALS = ("-wal", "-journal", "-shm")
-
-
-# --- bear-index --watch
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Watcher:
         say: Callable[[str], None],
         poll: bool = False,
         quiet: bool = False,
-        hooks: indexer.Hooks = indexer.SILENT,
+        hooks: Hooks = SILENT,
     ) -> None:
         self._path = path
         self._configs = {config.name: config for config in configs}

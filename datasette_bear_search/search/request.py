@@ -9,12 +9,7 @@ from ..embeddings.rerankers import reranker_factories
 from ..index import config
 from ..query.filter_values import InvalidParameter, read_filters
 from ..query.query import MODES, Query, parse
-from .ranking.statement import (
-    DEFAULT_RANKING,
-    FUSIONS,
-    SORTS,
-    Ranking,
-)
+from .ranking.statement import DEFAULT_RANKING, FUSIONS, SORTS, Ranking
 
 PAGE_SIZE = 20
 
@@ -37,9 +32,6 @@ class SearchRequest:
     size: int = PAGE_SIZE
     offset: int = 0
     correct: bool = True  # whether words that no note has may be corrected
-
-
-# --- parameters of a URL → SearchRequest
 
 
 def read_request(

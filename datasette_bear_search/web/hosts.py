@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 
 def is_cross_origin(headers: Mapping[str, str], names: Collection[str] = ()) -> bool:
@@ -22,8 +18,6 @@ def is_cross_origin(headers: Mapping[str, str], names: Collection[str] = ()) -> 
         return False
     return origin_name(origin) not in {*names} - {*LOCAL_HOSTS}
 
-
-# --- hosts
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 

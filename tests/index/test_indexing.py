@@ -24,7 +24,7 @@ from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index.file import database, notes
-from datasette_bear_search.index.run import indexer
+from datasette_bear_search.index.run import embedding, indexer, lock
 from datasette_bear_search.search import engine
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import day, edit, left_untouched
@@ -302,7 +302,7 @@ def test_a_run_that_dies_while_embedding_is_resumed(
     bear_index()
     complete = content(sidecar_path)
     sidecar_path.unlink()
-    monkeypatch.setattr(indexer, "PASSAGES_PER_COMMIT", 8)
+    monkeypatch.setattr(embedding, "PASSAGES_PER_COMMIT", 8)
     batches = []
 
     class Dies(TinyEmbedder):
@@ -358,7 +358,7 @@ def test_in_a_terminal_a_person_decides(write, bear_index, sidecar_path, answer,
 
 
 def test_pinned_and_newest_notes_are_embedded_first(write, bear_index, monkeypatch):
-    monkeypatch.setattr(indexer, "PASSAGES_PER_WINDOW", 1)
+    monkeypatch.setattr(embedding, "PASSAGES_PER_WINDOW", 1)
     embedded = []
 
     class Watched(TinyEmbedder):
@@ -473,14 +473,14 @@ def test_whether_a_run_is_at_work_is_answered_at_once(sidecar_path):
     sidecar_path.parent.mkdir()
     with filelock.FileLock(f"{sidecar_path}.lock"):
         started = time.perf_counter()
-        assert indexer.is_busy(sidecar_path)
+        assert lock.is_busy(sidecar_path)
         assert time.perf_counter() - started < 0.5
 
 
 def test_a_second_indexer_does_not_wait_for_a_long_run(
     write, bear_index, sidecar_path, monkeypatch
 ):
-    monkeypatch.setattr(indexer, "RUN_SECONDS", 0.1)
+    monkeypatch.setattr(lock, "RUN_SECONDS", 0.1)
     write(GARDEN)
     sidecar_path.parent.mkdir()
     with filelock.FileLock(f"{sidecar_path}.lock"):

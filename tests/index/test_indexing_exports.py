@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.index.file import database
-from datasette_bear_search.index.run import changes, indexer
+from datasette_bear_search.index.run import changes
+from datasette_bear_search.index.run import text as text_run
 from datasette_bear_search.sources import folders
 from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.files.folder import Folder
@@ -92,7 +93,9 @@ def test_what_does_not_fit_into_memory_is_read_part_by_part(
     )
     parts = []
     diff = changes.diff
-    monkeypatch.setattr(indexer, "diff", lambda *of: (parts.append(len(of[1].notes)), diff(*of))[1])
+    monkeypatch.setattr(
+        text_run, "diff", lambda *of: (parts.append(len(of[1].notes)), diff(*of))[1]
+    )
     notes = {f"Note{n}.md": f"# Note {n}\n\n{'peas ' * 50}" for n in range(8)}
     path = folder_of(tmp_path / "notes", notes)
     assert "Would add 8, change 0" in bear_index("--no-semantic", "--dry-run", path=path).output

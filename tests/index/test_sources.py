@@ -401,12 +401,12 @@ def test_text_that_no_database_takes_is_made_storable(index, journal, sidecar_pa
 def test_a_run_that_died_before_the_notes_were_written_is_done_again(
     index, journal, sidecar_path, monkeypatch
 ):
-    from datasette_bear_search.index.run import indexer
+    from datasette_bear_search.index.run import text as text_run
 
     path = journal("one", note("Monday"))
     with monkeypatch.context() as patch:
         patch.setattr(
-            indexer._Run, "_write_notes", lambda *arguments: exec("raise KeyboardInterrupt")
+            text_run.TextRun, "_write_notes", lambda *arguments: exec("raise KeyboardInterrupt")
         )
         arguments = ["bear-index", str(path), "--sidecar", str(sidecar_path)]
         assert CliRunner().invoke(cli, arguments).exit_code == 1

@@ -110,7 +110,8 @@ def _import_and_register() -> None:
     import pkgutil
 
     import datasette_bear_search
-    from datasette_bear_search.index.run import indexer
+    from datasette_bear_search.index.run import embedding
+    from datasette_bear_search.index.run import text as text_run
     from tests.stress import models
 
     for module in pkgutil.walk_packages(datasette_bear_search.__path__, "datasette_bear_search."):
@@ -122,10 +123,10 @@ def _import_and_register() -> None:
         importlib.import_module(name)
     models.register()
     # Many small transactions, so that a small library has as many as a large one.
-    assert indexer.NOTES_PER_COMMIT > NOTES_PER_COMMIT
-    assert indexer.PASSAGES_PER_COMMIT > PASSAGES_PER_COMMIT
-    indexer.NOTES_PER_COMMIT = NOTES_PER_COMMIT
-    indexer.PASSAGES_PER_COMMIT = PASSAGES_PER_COMMIT
+    assert text_run.NOTES_PER_COMMIT > NOTES_PER_COMMIT
+    assert embedding.PASSAGES_PER_COMMIT > PASSAGES_PER_COMMIT
+    text_run.NOTES_PER_COMMIT = NOTES_PER_COMMIT
+    embedding.PASSAGES_PER_COMMIT = PASSAGES_PER_COMMIT
 
 
 def _run(request: dict[str, Any]) -> dict[str, Any]:

@@ -17,25 +17,11 @@ from ... import languages
 from ...embeddings.prompts import Prompts
 from ...notes import ForeseenError
 from ...sqlite import sqlite3
-from . import schema
-from .metadata import (
-    MEAN,
-    NO,
-    PACE,
-    SAVED_SEARCHES,
-    SEMANTIC,
-    STALE,
-    UNRELATED,
-    get_meta,
-    get_number,
-    json_value,
-    set_meta,
-)
+from . import metadata, schema
 from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, REFUSED, SOURCES, VECTORS
 
 Key = TypeVar("Key")
 
-T = TypeVar("T")
 Value = TypeVar("Value")
 
 ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
@@ -328,9 +314,9 @@ def load_vector_extension(connection: sqlite3.Connection) -> bool:
 
 def mean_vector(connection: sqlite3.Connection) -> bytes:
     """Return the vector that is subtracted before signs are taken; zeros if there is none yet."""
-    zeros = bytes(4 * int(get_number(connection, "dimension") or 0))
+    zeros = bytes(4 * int(metadata.get_number(connection, "dimension") or 0))
     with suppress(ValueError):
-        mean = bytes.fromhex(get_meta(connection, MEAN) or "")
+        mean = bytes.fromhex(metadata.get_meta(connection, metadata.MEAN) or "")
         if len(mean) in (0, len(zeros)):
             return mean or zeros
     raise sqlite3.DatabaseError("malformed vector in meta")
@@ -338,7 +324,7 @@ def mean_vector(connection: sqlite3.Connection) -> bytes:
 
 def unrelated_distance(connection: sqlite3.Connection) -> float:
     """Return the cosine distance of unrelated texts for the index's model; MiniLM's is 1."""
-    return max(1 - (get_number(connection, UNRELATED) or 0), 0.01)
+    return max(1 - (metadata.get_number(connection, metadata.UNRELATED) or 0), 0.01)
 
 
 def has_vector_extension(connection: sqlite3.Connection) -> bool:
@@ -373,11 +359,11 @@ def reset(connection: sqlite3.Connection) -> None:
         ]
         saved = None
         with suppress(sqlite3.Error):  # the file may be damaged
-            saved = get_meta(connection, SAVED_SEARCHES)
+            saved = metadata.get_meta(connection, metadata.SAVED_SEARCHES)
         schema.drop(connection)
         schema.create(connection)
         if saved:
-            set_meta(connection, **{SAVED_SEARCHES: saved})
+            metadata.set_meta(connection, **{metadata.SAVED_SEARCHES: saved})
         for table, row in kept:
             # Another version may have stored columns that no longer exist.
             values = {name: row[name] for name in table.columns_dict if name in row}
@@ -421,13 +407,13 @@ def read_state(connection: sqlite3.Connection) -> State:
     return State(
         has_notes=bool(has_notes),
         pending=pending,
-        has_vectors=bool(has_vectors) and STALE not in meta,
+        has_vectors=bool(has_vectors) and metadata.STALE not in meta,
         model=meta.get("model"),
         fingerprint=meta.get("fingerprint"),
         indexed=meta.get("indexed"),
-        skips_vectors=meta.get(SEMANTIC) == NO,
-        passages_per_second=_positive(meta.get(PACE)),
-        refused=0 if STALE in meta else refused,
+        skips_vectors=meta.get(metadata.SEMANTIC) == metadata.NO,
+        passages_per_second=_positive(meta.get(metadata.PACE)),
+        refused=0 if metadata.STALE in meta else refused,
     )
 
 
@@ -443,13 +429,13 @@ def stored(path: Path, key: str = "model") -> str | None:
     if not is_sidecar(path):
         return None
     with closing(connect(path)) as connection:
-        return get_meta(connection, key)
+        return metadata.get_meta(connection, key)
 
 
 def prompts(connection: sqlite3.Connection) -> Prompts | None:
     """Return the prompts with which the vectors were made; None if nothing says so."""
     with suppress(sqlite3.DatabaseError, TypeError):
-        return Prompts(*json_value(get_meta(connection, PROMPTS), list))
+        return Prompts(*metadata.json_value(metadata.get_meta(connection, PROMPTS), list))
     return None
 
 

@@ -32,8 +32,6 @@ from .templates import MAX_TEMPLATE, shared_lines, with_shared, write_lines
 LAST_ID = "last_note_id"
 
 
-# --- notes
-
 # Columns that are a note's own fields, and those derived from them.
 _FIELDS = (
     *("title", "created", "modified", "pinned", "archived", "trashed", "encrypted"),

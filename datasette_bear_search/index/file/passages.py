@@ -65,8 +65,6 @@ def share_lines(connection: sqlite3.Connection, written: Mapping[int, Set[int]])
     _cut_again(connection, stale, shared.keys())
 
 
-# --- passages
-
 _PLACE_COLUMNS = "position heading start length shared line text".split()
 STORED_COLUMNS = ("note_id", *_PLACE_COLUMNS, "content_hash", "embedded")
 

@@ -17,9 +17,6 @@ from .notes import remove
 TRIES = "tries"
 
 
-# --- sources
-
-
 @dataclass(frozen=True)
 class StoredSource:
     config: SourceConfig

@@ -16,18 +16,9 @@ from ...embeddings import cards
 from ...embeddings.base import Embedder
 from ...languages import UNSPACED_LANGUAGES, WORD, is_unspaced
 from ...sqlite import sqlite3
-from ..file import schema
-from ..file import vectors as index_file_vectors
+from ..file import metadata, schema, vectors
 from ..file.database import STATIC, transaction
-from ..file.metadata import (
-    FOREIGN,
-    THRESHOLDS,
-    count_notes,
-    get_meta,
-    get_number,
-    language_shares,
-    set_meta,
-)
+from ..file.metadata import get_meta, get_number, set_meta
 
 # The mean similarity of unrelated texts for all-MiniLM-L6-v2, for which all constants that a
 # similarity is compared with were chosen. multilingual-e5-small: .79, all-mpnet-base-v2: .17.
@@ -87,14 +78,14 @@ def count_new(connection: sqlite3.Connection, passages: int) -> None:
 def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
     """Measure what depends on the notes again, if enough passages are new."""
     if is_due(connection):
-        index_file_vectors.register(connection)
+        vectors.register(connection)
         with transaction(connection):
-            index_file_vectors.center(connection)
-            index_file_vectors.choose_candidates(connection)
+            vectors.center(connection)
+            vectors.choose_candidates(connection)
         # Outside of a transaction, because the model may take seconds.
         foreign = foreign_languages(connection, embedder)
         measured = thresholds(connection, embedder)
-        known = {THRESHOLDS: json.dumps(measured), FOREIGN: json.dumps(foreign)}
+        known = {metadata.THRESHOLDS: json.dumps(measured), metadata.FOREIGN: json.dumps(foreign)}
         known[STATIC] = "1" if embedder.is_static else ""
         with transaction(connection):
             set_meta(connection, uncalibrated=0, **known)
@@ -104,14 +95,14 @@ def is_due(connection: sqlite3.Connection) -> bool:
     """Return whether nothing was measured yet, or too many passages are new since."""
     new = int(get_number(connection, "uncalibrated") or 0)
     [count] = connection.execute("select count(*) from passages").fetchone()
-    return new > RECALIBRATE_SHARE * count or get_meta(connection, THRESHOLDS) is None
+    return new > RECALIBRATE_SHARE * count or get_meta(connection, metadata.THRESHOLDS) is None
 
 
 def thresholds(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, float]:
     """Return the similarity that few unrelated queries reach, by main language of the library."""
     # In the notes' languages: English nonsense is further from German notes than German nonsense.
     # In the library itself: in larger and more varied ones, more is near by chance.
-    shares = language_shares(connection)
+    shares = metadata.language_shares(connection)
     main = [language for language, share in shares.items() if share >= MAIN_SHARE]
     found = {language: _threshold(connection, embedder, language) for language in main}
     known = {language: limit for language, limit in found.items() if limit is not None}
@@ -122,9 +113,7 @@ def thresholds(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, 
 
 def _threshold(connection: sqlite3.Connection, embedder: Embedder, language: str) -> float | None:
     queries = filter(None, embedder.embed_queries(unrelated(language)))
-    near = [
-        index_file_vectors.nearest(connection, query, UNRELATED_CANDIDATES) for query in queries
-    ]
+    near = [vectors.nearest(connection, query, UNRELATED_CANDIDATES) for query in queries]
     nearest = [similarity for [(_, similarity), *_] in filter(None, near)]
     if len(nearest) < 2:
         return None
@@ -137,12 +126,12 @@ def foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> lis
     A model's card says for which languages it was made. Where it doesn't, a self-test decides, but
     not about English, which hardly any model doesn't know.
     """
-    shares = language_shares(connection)
+    shares = metadata.language_shares(connection)
     declared = cards.languages(embedder.name)
     if declared is not None:
         return [language for language in shares if not cards.includes(declared, language)]
     # One that few notes are in is tested only if they are enough for a reliable result.
-    least = min(MAIN_SHARE, FEWEST_TESTED / max(count_notes(connection), 1))
+    least = min(MAIN_SHARE, FEWEST_TESTED / max(metadata.count_notes(connection), 1))
     tested = (it for it, share in shares.items() if share >= least and it != "en")
     return [language for language in tested if not _fits(connection, embedder, language)]
 

@@ -34,9 +34,6 @@ MAX_READINGS = 4
 READ = 200_000
 
 
-# --- one note
-
-
 @dataclass(frozen=True)
 class LinkedNote:
     id: int

@@ -15,9 +15,6 @@ START_PAGE_NOTES = 6
 MAX_SAVED = 20
 
 
-# --- the page before anything is searched for
-
-
 @dataclass(frozen=True)
 class StartPageNote:
     id: int

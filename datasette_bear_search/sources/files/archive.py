@@ -72,9 +72,6 @@ class File(NamedTuple):
         return self.key.rpartition("/")[0]
 
 
-# --- Folders, and zip archives with the same interface
-
-
 class Archive(ABC):
     """The files in a folder, or in a zip archive."""
 

@@ -35,9 +35,6 @@ NOT_STORED = (
 )
 
 
-# --- judgments
-
-
 async def grades(database: Database, query: str) -> dict[tuple[str, str], int] | None:
     """Return a query's judgments: (source, key) → grade; None if judging isn't possible."""
     if not judgments.normalized(query) or not settings.judging_is_on(database):

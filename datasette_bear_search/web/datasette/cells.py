@@ -1,11 +1,14 @@
-"""Cells: links to our pages and to the notes' apps, and the beginnings of long notes."""
+"""Cells: links to our pages and to the notes' apps, and the beginnings of long notes.
+
+For HTML only: JSON and CSV have the stored values.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from datasette.app import Datasette
 from datasette.database import Database
@@ -17,19 +20,10 @@ from ..pages.urls import note_url, tag_url
 from ..requests import databases, errors, permissions, static_files
 from ..requests.databases import Actor
 
-if TYPE_CHECKING:
-    pass
-
-
 # Characters of a long text in a cell. Datasette itself shows 2,048, and all on a row's page.
 MAX_CELL = 250
 # The menu must open while people type, even while the index is being written.
 MENU_SECONDS = 0.5
-
-
-# --- cells: links to our pages and to the notes' apps, and the beginnings of long notes
-#
-# For HTML only: JSON and CSV have the stored values.
 
 
 async def css_urls(

@@ -18,18 +18,15 @@ from ..api.openapi import SEARCH_PATH
 from ..pages.urls import note_url
 from ..requests import databases, permissions
 from ..requests.databases import Actor
+from .cells import MENU_SECONDS, searchable_index
 
 if TYPE_CHECKING:
     from datasette.jump import JumpSQL
 
 
-from .cells import MENU_SECONDS, searchable_index
-
 # The jump menu has room for a hundred items, but most people look at the first five.
 MAX_JUMP_NOTES = 10
 
-
-# --- menus, for those who may see the notes
 
 MenuItems = list[dict[str, str]]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from datasette.app import Datasette
@@ -16,10 +16,6 @@ from datasette.database import Database
 from ...index.file import schema
 from ..requests import databases as index_databases
 from ..requests.settings import PLUGIN
-
-if TYPE_CHECKING:
-    pass
-
 
 _METADATA = yaml.safe_load(Path(__file__).with_name("metadata.yaml").read_text(encoding="utf-8"))
 TABLES: dict[str, dict[str, Any]] = {

@@ -5,17 +5,12 @@ Datasette 1.0 has hooks and methods that 0.65 lacks, and vice versa.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from datasette.app import Datasette
 
 from ..api.openapi import ROUTE, STATIC_PATH
 from ..requests import databases, startup, static_files
-
-if TYPE_CHECKING:
-    pass
-
-
 from .metadata import store_metadata
 
 

@@ -11,12 +11,10 @@ from datasette.database import Database
 from ..requests import databases, permissions
 from ..requests.databases import Actor
 from ..requests.settings import PLUGIN
+from .metadata import STORED_QUERIES, owner_metadata
 
 if TYPE_CHECKING:
     from datasette.permissions import PermissionSQL
-
-
-from .metadata import STORED_QUERIES, owner_metadata
 
 
 async def query_permission(

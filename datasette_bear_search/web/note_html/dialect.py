@@ -20,14 +20,13 @@ from mdit_py_plugins.front_matter import front_matter_plugin
 
 from ...markdown import WIKI_LINK
 from ...notes import fold_tag
+from .renderer import _Renderer
 
 if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_core import StateCore
     from markdown_it.rules_inline import StateInline
 
-
-from .renderer import _Renderer
 
 # A note with more markup, such as a pasted log, is shown as plain text. The limits are counts, not
 # times, so that a note always looks the same. At each limit, a note takes .8 to 1.8 s of one core,
@@ -44,9 +43,6 @@ MAX_ADDRESSES = 20  # in a word
 class TooMuchMarkup(ValueError):
     """Raised for text whose markup would take seconds to read."""
 
-
-# --- Markdown as note apps write it: CommonMark with tables, to-dos, footnotes, and the additions
-# of Bear and Obsidian. Our own rules take linear time, but the parser's don't.
 
 # Bear 1: [image:2F0C…/roof.png]
 _ATTACHMENT = re.compile(r"\[(?:image|file):([^\[\]\n]+)\]")

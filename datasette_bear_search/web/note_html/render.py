@@ -9,17 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from markdown_it.token import Token
 
 from ...markdown import plain_text
 from ..pages.urls import PASSAGE_ANCHOR
-
-if TYPE_CHECKING:
-    pass
-
-
 from .dialect import TooMuchMarkup, note_parser
 from .renderer import Heading, References, _Page, heading_anchor, marked
 from .sanitizing import sanitized

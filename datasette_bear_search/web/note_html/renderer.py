@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from markdown_it.renderer import RendererHTML
@@ -15,11 +14,6 @@ from ...languages import TOKEN, is_unspaced
 from ...notes import scheme_of
 from ..pages.urls import PASSAGE_ANCHOR
 from .attachments import FileLink
-
-if TYPE_CHECKING:
-    pass
-
-
 from .sanitizing import allowed_schemes
 
 
@@ -61,9 +55,6 @@ def heading_anchor(heading: str) -> str:
 
 _WORD = re.compile(r"[^\W_]+")
 _SIZE = re.compile(r"\d+(?:x\d+)?")  # Obsidian: ![[roof.png|300]]
-
-
-# --- tokens → HTML
 
 
 @dataclass

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import nh3
 
 from ...notes import OPENED_SCHEMES, scheme_of
 from .attachments import FILE_PATH
-
-if TYPE_CHECKING:
-    pass
-
 
 SCHEMES = frozenset(["http", "https", "mailto", "tel", "bear", "obsidian"])
 

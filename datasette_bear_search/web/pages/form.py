@@ -80,9 +80,6 @@ class Select:
     options: dict[str, str]
 
 
-# --- the form
-
-
 def form_context(urls: Urls, results: Results | None) -> dict[str, Any]:
     return {
         "q": urls.value("q"),

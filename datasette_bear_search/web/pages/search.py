@@ -18,10 +18,7 @@ from ...markdown import plain_text
 from ...notes import local_day
 from ...query.filter_values import InvalidParameter
 from ...query.query import Query
-from ...search.engine import (
-    WAIT,
-    SearchResponse,
-)
+from ...search.engine import WAIT, SearchResponse
 from ...search.notes.start_page import (
     START_PAGE_NOTES,
     StartPage,
@@ -43,13 +40,11 @@ from ..api.openapi import SEARCH_PATH
 from ..note_html.attachments import NoteFiles, note_files
 from ..pipeline import BY_WORDS, FIRST_RESULTS_HEADER, MAX_WAIT, PAGE_WAIT, respond
 from ..requests import databases, freshness, permissions, responses, settings, views
-from ..requests import errors as web_requests_errors
-from ..requests.errors import PageError
+from ..requests.errors import NO_SIDECAR, UNREADABLE, PageError, read_index
 from . import facets, first_run
-from . import urls as web_pages_urls
 from .cards import Card, card
 from .form import DATES, JUDGE, NOT_SENT_AGAIN, form_context, option_chips
-from .urls import OF_ONE_LIST, Anchor, Urls
+from .urls import OF_ONE_LIST, Anchor, Urls, filter_chips, text_chips
 
 T = TypeVar("T")
 
@@ -78,9 +73,7 @@ class Surroundings:
 async def _error_page(
     datasette: Datasette, request, error: dict[str, str], status: int
 ) -> Response:
-    if (
-        error["error"] == web_requests_errors.NO_SIDECAR
-    ):  # show how to make an index, not an error page
+    if error["error"] == NO_SIDECAR:  # show how to make an index, not an error page
         status = 200 if request.url_vars["database"] is None else 404
         return await responses.html_response(first_run.TEMPLATE, datasette, request, {}, status)
     form = form_context(Urls(datasette, request.args), None)
@@ -106,7 +99,7 @@ async def search(datasette: Datasette, request, database: Database, is_json: boo
     try:
         response = await respond(database, search_request, **options)
     except PageError as error:
-        if str(error) != web_requests_errors.UNREADABLE:
+        if str(error) != UNREADABLE:
             raise
         # Try again: the tables may have been rebuilt between two statements, or a killed run may
         # have been rolled back only now.
@@ -194,7 +187,7 @@ async def _facets(database: Database, results: Results) -> Facets | None:
 
 async def _in_time(database: Database, read: Callable[[sqlite3.Connection], T]) -> T | None:
     try:
-        return await web_requests_errors.read_index(database, read)
+        return await read_index(database, read)
     except PageError:
         return None
 
@@ -288,7 +281,7 @@ async def _results(
     urls: Urls, request, database: Database, response: SearchResponse, around: Surroundings
 ) -> dict[str, Any]:
     results, query = response.results, response.results.query
-    beside = web_pages_urls.filter_chips(urls)
+    beside = filter_chips(urls)
     more = around.more_passages
     # If nothing is found, the nearest notes are shown as the results.
     weaker = [hit for hit in results.hits if results.found and not hit.is_found]
@@ -303,7 +296,7 @@ async def _results(
         "notices": response.notices,
         "results": results,
         "has_notes": response.state.has_notes,
-        "chips": [*web_pages_urls.text_chips(urls, query), *beside, *option_chips(urls)],
+        "chips": [*text_chips(urls, query), *beside, *option_chips(urls)],
         "all_url": urls.unfiltered() if len(beside) > 1 else None,
         "found": cards(found),
         "weaker": cards(weaker),
@@ -342,7 +335,7 @@ def may_save(database: Database) -> bool:
 def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str, Anchor]]:
     for search in searches:
         urls = Urls(datasette, views.fields(search))
-        filters = (chip.label for chip in web_pages_urls.filter_chips(urls))
+        filters = (chip.label for chip in filter_chips(urls))
         label = " · ".join(filter(None, (urls.value("q"), *filters))) or "All notes"
         if not settings.redacts(datasette) or not masking.has_secret(label):
             yield search, Anchor(label, urls.search(drop=()))

@@ -33,9 +33,6 @@ SIMILAR_SIZE = 5
 MAX_SIMILAR = 50
 
 
-# --- "More like this"
-
-
 @views.view(partial(responses.html_response, SIMILAR_TEMPLATE), path="/similar/{id}.json")
 async def similar_notes(
     datasette: Datasette, request, database: Database, is_json: bool

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from datasette.app import Datasette
@@ -17,15 +17,9 @@ from ...index.file import database as index_file
 from ...index.file import schema
 from ...sqlite import sqlite3
 
-if TYPE_CHECKING:
-    pass
-
-
 Actor = dict[str, Any] | None
 SEARCH = "bear-search"  # the action
 
-
-# --- the index files
 
 # Whether a database is a sidecar: cached, because every page needs it and it never changes.
 _is_sidecar: WeakKeyDictionary[Database, bool] = WeakKeyDictionary()

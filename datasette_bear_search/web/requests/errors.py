@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from datasette import Response
 from datasette.database import Database
@@ -11,10 +11,6 @@ from datasette.database import Database
 from ...index.file.database import OtherVersion, require_current
 from ...sqlite import sqlite3, time_limit
 from .. import turns
-
-if TYPE_CHECKING:
-    pass
-
 
 T = TypeVar("T")
 Respond = Callable[..., Awaitable[Response]]
@@ -60,9 +56,6 @@ async def read_index(
 
 def unreadable(error: sqlite3.Error) -> str:
     return str(error) if isinstance(error, OtherVersion) else UNREADABLE
-
-
-# --- requests and responses
 
 
 class PageError(Exception):

@@ -16,14 +16,12 @@ from ...notes import counted, local_day
 from ...search.redaction import masking
 from ...sqlite import sqlite3
 from ..api.openapi import UPDATE_PATH
-
-if TYPE_CHECKING:
-    from ...index.updater import Updater
-
-
 from .databases import known_sidecar, url
 from .errors import PageError, read_index
 from .settings import may_write, redacts
+
+if TYPE_CHECKING:
+    from ...index.updater import Updater
 
 
 @dataclass(frozen=True)

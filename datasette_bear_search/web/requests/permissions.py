@@ -18,14 +18,12 @@ from ...index.file import database as index_file
 from ...search.ranking.statement import Statement
 from ...sqlite import sqlite3
 from .. import turns
-
-if TYPE_CHECKING:
-    from datasette.permissions import PermissionSQL
-
-
 from .databases import SEARCH, Actor, searcher_of_request, sidecar_databases
 from .errors import UNREADABLE, PageError, unreadable
 from .settings import setting_list
+
+if TYPE_CHECKING:
+    from datasette.permissions import PermissionSQL
 
 
 async def may_search(datasette: Datasette, actor: Actor, database: Database) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from datasette import Response
@@ -14,11 +14,6 @@ from markupsafe import Markup
 
 from .. import turns
 from ..api.openapi import SEARCH_PATH
-
-if TYPE_CHECKING:
-    pass
-
-
 from .databases import url
 from .errors import BUSY
 from .freshness import freshness

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from datasette.app import Datasette
 from datasette.database import Database
 
 from .. import turns
 
-if TYPE_CHECKING:
-    pass
-
-
 PLUGIN = "datasette-bear-search"
-
-
-# --- settings
 
 
 def may_write(database: Database) -> bool:

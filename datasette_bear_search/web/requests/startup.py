@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from datasette.app import Datasette
 from datasette.database import Database
@@ -18,11 +17,6 @@ from ...search import connection as search_connection
 from ...search import sql_search
 from ...search.redaction import masking
 from ...sqlite import sqlite3
-
-if TYPE_CHECKING:
-    pass
-
-
 from .databases import sidecar_database, sidecar_databases
 from .settings import PLUGIN, config, redacts, setting_list
 

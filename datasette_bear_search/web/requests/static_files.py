@@ -6,16 +6,11 @@ import hashlib
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from datasette import Response
 from datasette.app import Datasette
 
 from ..api.openapi import STATIC_PATH
-
-if TYPE_CHECKING:
-    pass
-
 
 STATIC = Path(__file__).parents[2] / "static"
 # The search page's scripts are served as one file: compressed, 8 kB instead of 10.

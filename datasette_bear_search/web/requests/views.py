@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from urllib.parse import parse_qs
 
 from datasette import Forbidden, Response
@@ -18,11 +18,6 @@ from ...query.filter_values import InvalidParameter
 from ...sqlite import sqlite3
 from .. import turns
 from ..api.openapi import check_parameters
-
-if TYPE_CHECKING:
-    pass
-
-
 from ..hosts import is_cross_origin
 from .databases import searcher_of_request, sidecar_database, sidecar_of_request
 from .errors import CROSS_SITE, FORBIDDEN, LOCKED, NO_SIDECAR, UNREADABLE, PageError, Respond

@@ -15,7 +15,7 @@ from datasette.cli import cli
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database, schema
-from datasette_bear_search.index.run import indexer
+from datasette_bear_search.index.run import text as text_run
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import edit
 from tests.support.index_versions import make_newer, make_older
@@ -144,7 +144,7 @@ def test_a_run_that_dies_while_making_it_anew_loses_nothing(older, monkeypatch, 
 
     with monkeypatch.context() as patched:
         if moment == "before the text":
-            patched.setattr(indexer._Run, "_write_text", dies)
+            patched.setattr(text_run.TextRun, "_write_text", dies)
         else:
             patched.setattr(schema, "create", dies)
         run("bear-index", "--sidecar", older)

@@ -10,7 +10,7 @@ import pytest
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.index.file.passages import PASSAGE_VERSION
-from datasette_bear_search.index.run import indexer
+from datasette_bear_search.index.run import text as text_run
 from datasette_bear_search.index.run.chunking import line_hash, passages, without_shared
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import engine
@@ -83,7 +83,7 @@ def test_a_run_that_dies_before_notes_are_compared_leaves_that_to_the_next(
     write(*TOPICS, *then)
     bear_index("--no-semantic")
     expected = _passages(sidecar_path)
-    monkeypatch.setattr(indexer, "NOTES_PER_COMMIT", at_a_time)
+    monkeypatch.setattr(text_run, "NOTES_PER_COMMIT", at_a_time)
     bear_index("--rebuild", "--no-semantic")
     assert _passages(sidecar_path) == expected
     sidecar_path.unlink()

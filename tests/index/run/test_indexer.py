@@ -14,6 +14,8 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database, sources
 from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.index.run import changes, indexer
+from datasette_bear_search.index.run import text as text_run
+from datasette_bear_search.index.run.report import Hooks
 from datasette_bear_search.sources.base import SourceConfig
 from tests.support.bear_libraries import bear_library, day, edit
 
@@ -43,7 +45,7 @@ def config(library):
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr(indexer, "NOTES_PER_COMMIT", 2)
+    monkeypatch.setattr(text_run, "NOTES_PER_COMMIT", 2)
 
 
 def contents(path):
@@ -73,7 +75,7 @@ def contents(path):
 
 def test_batches_say_the_same_as_one(tmp_path, config, monkeypatch):
     indexer.update(tmp_path / "one.db", [config], None)
-    monkeypatch.setattr(indexer, "NOTES_PER_COMMIT", 2)
+    monkeypatch.setattr(text_run, "NOTES_PER_COMMIT", 2)
     report = indexer.update(tmp_path / "many.db", [config], None)
     assert (report.notes, report.added) == (NUMBER, NUMBER)
     one = contents(tmp_path / "one.db")
@@ -84,7 +86,7 @@ def test_batches_say_the_same_as_one(tmp_path, config, monkeypatch):
 
 
 def test_a_long_note_ends_its_batch(tmp_path, config, monkeypatch):
-    monkeypatch.setattr(indexer, "CHARACTERS_PER_COMMIT", 1)
+    monkeypatch.setattr(text_run, "CHARACTERS_PER_COMMIT", 1)
     sizes = []
     insert = stored_notes.insert
     monkeypatch.setattr(
@@ -106,9 +108,7 @@ def test_between_commits_others_may_write_and_find_what_is_there(tmp_path, confi
             connection.execute("insert into meta values (?, '')", [f"key {len(found)}"])
             found.append(connection.execute("select count(*) from notes").fetchone()[0])
 
-    indexer.update(
-        path, [config], None, hooks=indexer.Hooks(notes_per_commit=2, on_commit=write_too)
-    )
+    indexer.update(path, [config], None, hooks=Hooks(notes_per_commit=2, on_commit=write_too))
     assert found == [*range(2, NUMBER, 2), NUMBER]
 
 

@@ -1,0 +1,164 @@
+"""Passages without a vector → vectors, batch by batch."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+
+from ...embeddings.base import Embedder, ModelUnavailable
+from ...notes import counted
+from ...sqlite import sqlite3
+from ..file import database, metadata, templates, vectors
+from ..file import passages as stored_passages
+from ..file.database import transaction
+from ..file.metadata import set_meta
+from . import calibration
+from .chunking import passages, without_shared
+from .report import Hooks, Report
+
+# Passages in a transaction: some seconds of work on a slow machine, the most that a kill can lose.
+PASSAGES_PER_COMMIT = 128
+# Passages to sort by length before they are split into batches: equal lengths need no padding.
+PASSAGES_PER_WINDOW = 4096
+
+
+def write_vectors(
+    connection: sqlite3.Connection,
+    embedder: Embedder | None,
+    report: Report,
+    hooks: Hooks,
+    *,
+    verify_model: bool = False,
+) -> None:
+    """Make missing vectors, if there is a model. If it can't be used, the report says why."""
+    started = time.perf_counter()
+    try:
+        if embedder is not None:
+            _write_vectors(connection, embedder, report, hooks, verify_model)
+    except ModelUnavailable as error:
+        state = database.read_state(connection)
+        consequence = "what is new is found by its words only"
+        if not state.has_vectors:
+            consequence = "notes are found by their words only"
+        elif embedder is not None and state.model != embedder.name:
+            consequence = f"the index keeps the model {state.model}"
+        report.model_failure = f"{error} Until then, {consequence}."
+        report.notices.append(report.model_failure)
+    report.embed_seconds = time.perf_counter() - started
+
+
+def _write_vectors(
+    connection: sqlite3.Connection,
+    embedder: Embedder,
+    report: Report,
+    hooks: Hooks,
+    verify_model: bool,
+) -> None:
+    """Make missing vectors, or all of them if the stored ones are from another model."""
+    has_extension = database.has_vector_extension(connection)
+    state = database.read_state(connection)
+    is_complete = not state.pending and not calibration.is_due(connection)
+    if is_complete and state.model == embedder.name and not verify_model:
+        # No vectors are missing, so the model isn't needed. But the vec0 table may be stale.
+        if has_extension:
+            with transaction(connection):
+                vectors.prepare(connection)
+        return
+    if not has_extension:
+        report.notices.append(
+            "This Python can't load sqlite-vec, so notes are found by their words only. "
+            "Install pysqlite3 (pip install pysqlite3) or use a Python that can load SQLite "
+            "extensions."
+        )
+        return
+    embedder.load()
+    if embedder.dimension % 8:
+        # Binary quantization packs eight dimensions into a byte.
+        raise ModelUnavailable(
+            f"Vectors of {embedder.dimension} numbers can't be indexed, only of a multiple of "
+            f"8. Use --dimensions {embedder.dimension // 8 * 8 or 8}."
+        )
+    is_new = state.fingerprint != embedder.fingerprint
+    similarity = calibration.unrelated_similarity(embedder) if is_new else 0.0
+    with transaction(connection):
+        if is_new:
+            vectors.drop(connection)
+            set_meta(connection, model=embedder.name, fingerprint=embedder.fingerprint)
+            set_meta(connection, dimension=embedder.dimension)
+            set_meta(connection, **{metadata.UNRELATED: str(similarity)})
+            set_meta(connection, **{database.PROMPTS: json.dumps(embedder.prompts)})
+        stored_passages.update_passages(connection, embedder.max_tokens)
+        # This depends on the number of passages, so it comes last.
+        vectors.prepare(connection)
+    pending = _pending_ids(connection)
+    done, total = 0, len(pending)
+    if total:
+        hooks.on_embedded(done, total)
+    embedder.prepare_for_batch(total)
+    started = time.perf_counter()
+    for batch in _batches(connection, embedder, pending):
+        made = embedder.embed_documents([text for _, text in batch])
+        count = sum(vector is not None for vector in made)
+        with transaction(connection):
+            vectors.add(connection, [(it, vector) for (it, _), vector in zip(batch, made)])
+            calibration.count_new(connection, count)
+            done += len(batch)
+            if done >= PASSAGES_PER_COMMIT:
+                pace = round(done / (time.perf_counter() - started), 2)
+                set_meta(connection, **{metadata.PACE: str(pace)})
+        report.embedded += count
+        report.refused += len(batch) - count
+        hooks.on_embedded(done, total)
+    if total:
+        with transaction(connection):
+            vectors.reuse(connection)
+    calibration.renew(connection, embedder)
+    if report.refused:
+        report.notices.append(
+            f"The model doesn't know most of the text of {counted(report.refused, 'passage')}, "
+            "or failed to embed it, so that is found by its words only."
+        )
+
+
+def _pending_ids(connection: sqlite3.Connection) -> list[int]:
+    # One passage of each text. Pinned and recent notes first: most searches are for them.
+    sql = """
+    select passages.content_hash, passages.id
+    from passages
+    join notes on notes.id = passages.note_id
+    where not passages.embedded
+    order by notes.pinned desc, notes.modified desc, passages.id
+    """
+    first: dict[str, int] = {}
+    for content_hash, passage_id in connection.execute(sql):
+        first.setdefault(content_hash, passage_id)
+    return list(first.values())
+
+
+def _batches(
+    connection: sqlite3.Connection, embedder: Embedder, pending: Sequence[int]
+) -> Iterator[Sequence[tuple[int, str]]]:
+    """Yield batches of (passage id, text to embed), sorted by length within a window."""
+    max_tokens = stored_passages.max_tokens(connection)
+    shared = templates.shared_lines(connection)
+    for first in range(0, len(pending), PASSAGES_PER_WINDOW):
+        ids = json.dumps(pending[first : first + PASSAGES_PER_WINDOW])
+        sql = """
+        select note_id, position, id
+        from passages
+        where id in (select value from json_each(?))
+        """
+        found = connection.execute(sql, [ids])
+        wanted = {(note_id, position): passage_id for note_id, position, passage_id in found}
+        texts = []
+        for note_id in dict.fromkeys(note_id for note_id, _ in wanted):
+            [note] = connection.execute("select title, body from notes where id = ?", [note_id])
+            for passage in without_shared(passages(*note, max_tokens=max_tokens), shared):
+                if passage_id := wanted.get((note_id, passage.position)):
+                    texts.append((passage_id, passage.text))
+        # Lengths in tokens. By letters, there would be 50 % more tokens, all of them padding.
+        lengths = embedder.lengths([text for _, text in texts])
+        texts = [pair for _, pair in sorted(zip(lengths, texts), key=lambda item: item[0])]
+        for start in range(0, len(texts), PASSAGES_PER_COMMIT):
+            yield texts[start : start + PASSAGES_PER_COMMIT]
