@@ -20,6 +20,7 @@ from datasette_bear_search.search.engine import search
 from datasette_bear_search.search.planning.planner import plan
 from datasette_bear_search.search.request import read_request
 from tests.support.bear_libraries import day, edit
+from tests.support.index_files import found
 
 # A language, a note in it, and an inflected form that the note doesn't have.
 INFLECTED = [
@@ -43,11 +44,6 @@ UNSPACED = [
 ]
 ASIA = [BearNote(text, created=day(n + 1)) for n, (_, text, *_) in enumerate(UNSPACED)]
 MIXED = BearNote("# Trip\n\nWe took the Shinkansen to 京都 and back, then read 吾輩は猫である.")
-
-
-def found(path, text: str, mode: str = "keyword") -> list:
-    with open_sidecar(path) as connection:
-        return list(search(connection, read_request({"q": [text], "mode": [mode]})).results.hits)
 
 
 def titles(path, text: str, mode: str = "keyword") -> list[str]:

@@ -18,7 +18,9 @@ from datasette_bear_search.embeddings.registry import (
     trust,
     with_choice,
 )
-from tests.support.datasettes import configured, get
+from tests.support.client import get
+from tests.support.datasettes import configured
+from tests.support.index_files import meta
 from tests.support.small_models import write_static_model
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
@@ -26,11 +28,6 @@ from tests.support.tiny_embedder import TINY, TinyEmbedder
 def numbers(vector: bytes | None) -> numpy.ndarray:
     assert vector is not None
     return numpy.array(unpack(f"<{len(vector) // 4}f", vector))
-
-
-def meta(path) -> dict[str, str]:
-    with closing(sqlite3.connect(path)) as connection:
-        return dict(connection.execute("select key, value from meta").fetchall())
 
 
 def stored_lengths(path) -> set[int]:

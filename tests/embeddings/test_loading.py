@@ -22,6 +22,7 @@ from datasette_bear_search.embeddings.files import bundled_folder
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.search.connection import open_sidecar
+from tests.support.index_files import name_model
 from tests.support.small_models import write_static_model, write_transformer
 from tests.support.unsafe_models import PICKLES_ON, Program, change, write_unsafe_model
 
@@ -231,11 +232,6 @@ def search(path: Path, *options: str) -> dict:
     return json.loads(CliRunner().invoke(cli, [*arguments, *options]).stdout)
 
 
-def name_in_index(path: Path, model: str) -> None:
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute("update meta set value = ? where key = 'model'", [model])
-
-
 def by_search(path: Path) -> str:
     return " ".join(search(path)["notices"])
 
@@ -289,7 +285,7 @@ def shared_index(unsafe, mark, index_notes, tmp_path, monkeypatch) -> Path:
 @pytest.mark.parametrize("model", ["m", "./m", "m@16", "{here}/m", "{here}/x/../m", "someone/m"])
 @pytest.mark.parametrize("face", FACES)
 def test_a_model_that_only_an_index_names_is_not_loaded(face, model, shared_index, mark, tmp_path):
-    name_in_index(shared_index, model.format(here=tmp_path))
+    name_model(shared_index, model.format(here=tmp_path))
     said = FACES[face](shared_index)
     assert not mark.exists()
     assert "which nobody has named on this machine" in said, said
@@ -299,7 +295,7 @@ def test_a_model_that_only_an_index_names_is_not_loaded(face, model, shared_inde
 @pytest.mark.datasette
 @pytest.mark.asyncio
 async def test_a_page_does_not_load_a_model_that_only_an_index_names(shared_index, mark, tmp_path):
-    name_in_index(shared_index, str(tmp_path / "m"))
+    name_model(shared_index, str(tmp_path / "m"))
     datasette = Datasette([str(shared_index)])
     page = (await datasette.client.get("/-/bear-search?q=what+drips+on+me")).text
     answer = (await datasette.client.get("/-/bear-search.json?q=what+drips+on+me")).json()
@@ -311,7 +307,7 @@ async def test_a_page_does_not_load_a_model_that_only_an_index_names(shared_inde
 
 
 def test_trusting_a_model_does_not_make_its_weights_a_program(shared_index, mark, tmp_path):
-    name_in_index(shared_index, str(tmp_path / "m"))
+    name_model(shared_index, str(tmp_path / "m"))
     trusted = CliRunner().invoke(cli, ["bear-index", "--trust", "--sidecar", str(shared_index)])
     assert trusted.exit_code == 0, trusted.output
     assert "isn't loaded, because" in by_search(shared_index)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import stat
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,17 +14,13 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import names, registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
+from tests.support.index_files import name_model
 from tests.support.tiny_embedder import TINY
 
 
 def trust(path: Path, *options: str) -> str:
     arguments = ["bear-index", "--trust", "--sidecar", str(path), *options]
     return CliRunner().invoke(cli, arguments).output
-
-
-def name_in_index(path: Path, model: str) -> None:
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute("update meta set value = ? where key = 'model'", [model])
 
 
 @pytest.mark.parametrize(
@@ -116,14 +110,14 @@ def test_trust_names_the_model_of_an_index(index_notes, tmp_path):
     path = index_notes([BearNote("# Roof")])
     assert f"names {TINY}, which is trusted on this machine already" in trust(path)
     (tmp_path / "m").mkdir()
-    name_in_index(path, f"{tmp_path}/m@16")
+    name_model(path, f"{tmp_path}/m@16")
     assert f"From now on, this machine uses {tmp_path}/m@16" in trust(path)
     assert "trusted on this machine already" in trust(path)
-    name_in_index(path, "someone/m")
+    name_model(path, "someone/m")
     assert "The next datasette bear-index downloads it." in trust(path)
-    name_in_index(path, "./m")
+    name_model(path, "./m")
     assert "There is no folder ./m" in trust(path)
-    name_in_index(path, "openai:m@http://127.0.0.1:1")
+    name_model(path, "openai:m@http://127.0.0.1:1")
     assert "Your queries and the text of your notes are sent to it." in trust(path)
     assert names.trusted_models().read_text().split("\n")[:2] == [f"{tmp_path}/m", "someone/m"]
 
@@ -138,7 +132,7 @@ def test_trust_reads_no_notes(index_notes, tmp_path):
 
 def test_doctor_says_how_to_trust_a_model(index_notes):
     path = index_notes([BearNote("# Roof")])
-    name_in_index(path, "someone/m")
+    name_model(path, "someone/m")
     for option in ([], ["--model-check"]):
         arguments = ["bear-doctor", "--sidecar", str(path), *option]
         said = CliRunner().invoke(cli, arguments).output

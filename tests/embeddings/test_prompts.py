@@ -17,6 +17,7 @@ from datasette_bear_search.embeddings import names, prompts, registry
 from datasette_bear_search.embeddings.base import Choice
 from datasette_bear_search.index.restricted import file_for
 from datasette_bear_search.index.run.indexer import update_restricted
+from tests.support.index_files import meta
 from tests.support.small_models import write_static_model, write_transformer
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
@@ -211,11 +212,6 @@ def models():
 @pytest.fixture
 def notes(write):
     write(BearNote("# Fence\nRepairing the garden fence"), BearNote("# Soup\nLentil soup recipe"))
-
-
-def meta(path) -> dict[str, str]:
-    with closing(sqlite3.connect(path)) as connection:
-        return dict(connection.execute("select key, value from meta").fetchall())
 
 
 @pytest.mark.parametrize(

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from datasette_bear_search.demo import BearFile, BearNote
-from datasette_bear_search.index.file import database
 from datasette_bear_search.sources.formats import pdf
-from tests.support import attached
+from tests.support import attached, index_files
 from tests.support.note_folders import graph, vault, write_files
 
 
 @pytest.fixture
 def rows(sidecar_path):
     """Return the rows of a statement on the index file."""
-
-    def select(sql: str, *parameters: object) -> list[tuple]:
-        with closing(database.connect(sidecar_path)) as connection:
-            return connection.execute(sql, parameters).fetchall()
-
-    return select
+    return partial(index_files.rows, sidecar_path)
 
 
 FOUND = "select title from notes_fts where notes_fts match ? order by title"

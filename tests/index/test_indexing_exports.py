@@ -20,6 +20,7 @@ from datasette_bear_search.sources import folders
 from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.files.folder import Folder
 from tests.support.exports import SLACK, bundle, docx, folder_of, paragraph, says, zip_of
+from tests.support.index_files import ids
 from tests.support.other_tools import EXAMPLES
 
 NOTES = {
@@ -32,11 +33,6 @@ NOTES = {
 def stored(path: Path) -> list[tuple]:
     with closing(database.connect(path)) as connection:
         return connection.execute("select source, title, tags from notes order by id").fetchall()
-
-
-def ids(path: Path) -> dict[str, int]:
-    with closing(database.connect(path)) as connection:
-        return dict(connection.execute("select key, id from notes").fetchall())
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ Tests ``index/file/notes.py``, ``index/file/passages.py`` and ``index/run/change
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from datasette_bear_search.index.file import database, templates, vectors
 from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.index.file import passages as stored_passages
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.index_files import rows
 from tests.support.note_folders import vault, write_files
 from tests.support.tiny_embedder import TinyEmbedder
 
@@ -45,11 +47,7 @@ def notes(tmp_path: Path, run) -> Path:
 
 @pytest.fixture
 def select(sidecar_path):
-    def rows(sql: str) -> list[tuple]:
-        with closing(database.connect(sidecar_path)) as connection:
-            return connection.execute(sql).fetchall()
-
-    return rows
+    return partial(rows, sidecar_path)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ from datasette_bear_search.index.watch import Place, Watcher
 from datasette_bear_search.sources.base import SourceConfig
 from tests.support.bear_libraries import edit, folder_state
 from tests.support.index_files import titles
-from tests.support.threads import running
+from tests.support.threads import running, wait_for
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 PATIENCE = 90.0  # seconds; on a busy machine everything is slow
@@ -55,13 +55,6 @@ def watching_of(sidecar_path, monkeypatch):
             yield said
 
     return watch
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.05)
 
 
 def test_a_change_is_indexed_and_said_in_one_line(vault, watching_of, sidecar_path):

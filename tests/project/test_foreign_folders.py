@@ -14,9 +14,8 @@ import os
 import re
 import signal
 import subprocess
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from mcp import Client, StdioServerParameters
 from datasette_bear_search.agents import install
 from tests.support.attached import pdf
 from tests.support.machines import DATASETTE, FOREIGN_MODULE, Machine
+from tests.support.threads import wait_for
 from tests.support.unsafe_models import write_unsafe_model
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of a terminal")
@@ -192,10 +192,3 @@ def end_as_a_terminal_does(process: subprocess.Popen[str]) -> str:
 def page(address: str) -> str:
     with urllib.request.urlopen(address, timeout=PATIENCE) as response:
         return response.read().decode()
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "nothing happened"
-        time.sleep(0.2)

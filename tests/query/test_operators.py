@@ -2,7 +2,7 @@
 
 import re
 from html import unescape
-from urllib.parse import parse_qs, quote_plus, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from datasette.app import Datasette
@@ -10,6 +10,7 @@ from datasette.app import Datasette
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.query.query import MODES
 from tests.support.bear_libraries import day
+from tests.support.client import answer, page, titles
 
 # The engine answers, whose answers are the same on both Datasettes (test_interfaces_agree.py).
 pytestmark = pytest.mark.asyncio
@@ -66,16 +67,6 @@ def datasette(index_notes) -> Datasette:
     return Datasette([str(index_notes(NOTES, "--include-trashed"))])
 
 
-async def answer(datasette, q, more="") -> dict:
-    response = await datasette.client.get(f"/-/bear-search.json?q={quote_plus(q)}{more}")
-    assert response.status_code == 200, response.text
-    return response.json()
-
-
-async def titles(datasette, q, more="") -> list[str]:
-    return [row["title"] for row in (await answer(datasette, q, more))["rows"]]
-
-
 @pytest.mark.parametrize(
     ("operators", "expected"),
     [
@@ -129,7 +120,7 @@ async def titles(datasette, q, more="") -> list[str]:
 )
 async def test_an_operator_narrows_every_mode(datasette, operators, expected):
     for mode in MODES:
-        assert set(await titles(datasette, f"roof {operators}", f"&mode={mode}")) == expected, mode
+        assert set(await titles(datasette, q=f"roof {operators}", mode=mode)) == expected, mode
 
 
 @pytest.mark.parametrize(
@@ -146,17 +137,17 @@ async def test_an_operator_narrows_every_mode(datasette, operators, expected):
 )
 async def test_boolean_syntax_holds_in_every_mode(datasette, q, expected):
     for mode in ("auto", "hybrid", "keyword", "semantic"):
-        assert set(await titles(datasette, q, f"&mode={mode}")) == expected, mode
+        assert set(await titles(datasette, q=q, mode=mode)) == expected, mode
 
 
 async def test_boolean_syntax_that_nothing_fits_is_searched_for_as_words(datasette):
-    data = await answer(datasette, "church AND pastry", "&mode=keyword")
+    data = await answer(datasette, q="church AND pastry", mode="keyword")
     assert {row["title"] for row in data["rows"]} == {"Church", "Soup"}
     assert "No note fits what AND, OR and NOT ask for" in data["notices"][0]
 
 
 async def test_and_in_a_sentence_is_a_word(datasette):
-    data = await answer(datasette, "pros AND cons of a church")
+    data = await answer(datasette, q="pros AND cons of a church")
     assert data["query"]["is_boolean"] is False
     assert "Church" in {row["title"] for row in data["rows"]}
 
@@ -166,58 +157,58 @@ async def test_and_in_a_sentence_is_a_word(datasette):
     ["tag:cabin roof", "roof -draft", "roof in:title", '-tag:"two words" roof', "roof AND church"],
 )
 async def test_view_as_sql_has_the_operators(datasette, sidecar_path, q):
-    page = (await datasette.client.get(f"/-/bear-search?q={quote_plus(q)}")).text
-    url = unescape(re.search(r'<a href="([^"]+)">View as SQL', page).group(1))
+    html = await page(datasette, q=q)
+    url = unescape(re.search(r'<a href="([^"]+)">View as SQL', html).group(1))
     parameters = {name: value for name, [value] in parse_qs(urlsplit(url).query).items()}
     response = await datasette.client.get(
         f"/{sidecar_path.stem}.json",
         params={**parameters, "_shape": "array"},
         follow_redirects=True,
     )
-    assert [row["title"] for row in response.json()] == await titles(datasette, q)
+    assert [row["title"] for row in response.json()] == await titles(datasette, q=q)
 
 
 async def test_operators_and_parameters_hold_together(datasette):
-    assert await titles(datasette, "roof has:code", "&tag=work") == ["Programs"]
-    assert await titles(datasette, "roof is:pinned", "&pinned=0") == []
+    assert await titles(datasette, q="roof has:code", tag="work") == ["Programs"]
+    assert await titles(datasette, q="roof is:pinned", pinned="0") == []
 
 
 @pytest.mark.parametrize(
     ("q", "parameters"),
-    [("is:pinned tag:work", ""), ("is:pinned", "&tag=work"), ("tag:work", "&pinned=1")],
+    [("is:pinned tag:work", {}), ("is:pinned", {"tag": "work"}), ("tag:work", {"pinned": 1})],
 )
 async def test_a_note_may_be_pinned_within_a_tag_that_is_asked_for(datasette, q, parameters):
-    assert await titles(datasette, q, parameters) == ["Programs"]
-    assert await titles(datasette, f"roof {q}", parameters) == ["Programs"]
+    assert await titles(datasette, q=q, **parameters) == ["Programs"]
+    assert await titles(datasette, q=f"roof {q}", **parameters) == ["Programs"]
 
 
 async def test_a_tag_that_is_being_typed_stands_for_those_that_begin_so(datasette):
     found = ["Photos", "Programs"]
-    assert await titles(datasette, "tag:wor") == await titles(datasette, "tag:wor*") == found
-    assert sorted(await titles(datasette, "roof #wor")) == found
-    assert await titles(datasette, "tag:wor ") == await titles(datasette, "tag:wax") == []
-    body = await answer(datasette, "tag:wor")
+    assert await titles(datasette, q="tag:wor") == await titles(datasette, q="tag:wor*") == found
+    assert sorted(await titles(datasette, q="roof #wor")) == found
+    assert await titles(datasette, q="tag:wor ") == await titles(datasette, q="tag:wax") == []
+    body = await answer(datasette, q="tag:wor")
     assert (body["found"], body["notices"]) == (2, [])
     assert body["query"]["understood"][0]["label"] == "tag: wor*"
 
 
 async def test_operators_alone_list_the_newest(datasette):
-    assert await titles(datasette, "tag:work") == ["Photos", "Programs"]
-    assert (await titles(datasette, "-draft"))[0] == "Cabin roof"
+    assert await titles(datasette, q="tag:work") == ["Photos", "Programs"]
+    assert (await titles(datasette, q="-draft"))[0] == "Cabin roof"
 
 
 async def test_a_title_comes_first_whatever_operators_stand_beside_it(datasette):
-    assert (await titles(datasette, "is:todo old plans -soup"))[0] == "Old plans"
+    assert (await titles(datasette, q="is:todo old plans -soup"))[0] == "Old plans"
 
 
 async def test_an_identifier_comes_first(datasette):
-    assert (await titles(datasette, "church roof 978-0-306-40615-7"))[0] == "Soup"
-    assert (await titles(datasette, "C++ church roof"))[0] == "Programs"
+    assert (await titles(datasette, q="church roof 978-0-306-40615-7"))[0] == "Soup"
+    assert (await titles(datasette, q="C++ church roof"))[0] == "Programs"
 
 
 async def test_the_answer_tells_how_the_text_was_read(datasette):
     q = 'tag:work "roof plan" C++ gard* -draft church'
-    query = (await answer(datasette, q, "&pinned=0"))["query"]
+    query = (await answer(datasette, q=q, pinned="0"))["query"]
     assert query["text"] == q
     assert query["meaning"] == "roof plan C++ gard church"
     assert query["words"] == ["church", "roof", "plan"]  # no note has the phrase
@@ -238,15 +229,15 @@ async def test_the_answer_tells_how_the_text_was_read(datasette):
 
 
 async def test_an_operator_that_makes_no_sense_is_said_to_be_words(datasette):
-    data = await answer(datasette, "roof created:2024-13")
+    data = await answer(datasette, q="roof created:2024-13")
     assert data["rows"]
     assert "created:2024-13 was searched for as words" in " ".join(data["notices"])
 
 
 async def chips(datasette, query) -> dict[str, dict[str, list[str]]]:
     """Return the chips of the page, each with the parameters of its link."""
-    page = (await datasette.client.get(f"/-/bear-search?{query}")).text
-    found = re.findall(r'<a class="bear-chip" href="([^"]+)"[^>]*><span[^>]*>(.*?)</span>', page)
+    html = await page(datasette, query)
+    found = re.findall(r'<a class="bear-chip" href="([^"]+)"[^>]*><span[^>]*>(.*?)</span>', html)
     return {unescape(label): parse_qs(urlsplit(unescape(url)).query) for url, label in found}
 
 

@@ -8,6 +8,7 @@ from datasette.app import Datasette
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.query import times
 from datasette_bear_search.query.query import parse
+from tests.support.client import page, titles
 
 TODAY = datetime(2026, 11, 23)  # a Monday
 
@@ -220,13 +221,9 @@ async def test_a_time_is_a_filter_unless_a_title_says_it(index_notes):
     )
     datasette = Datasette([str(path)])
 
-    async def titles(q: str) -> list[str]:
-        rows = (await datasette.client.get("/-/bear-search.json", params={"q": q})).json()["rows"]
-        return [row["title"] for row in rows]
-
     for year in (2023, 2024):  # created in one year, modified in the other
-        assert await titles(f"notes from {year}") == ["Roof"]
-    assert await titles("tiles that I noted in May 2022") == ["Roof of old"]
-    assert "Plan in March 2021" in await titles("plan noted in March 2021")
-    page = (await datasette.client.get("/-/bear-search", params={"q": "notes from 2023"})).text
-    assert "time: from 2023" in page
+        assert await titles(datasette, q=f"notes from {year}") == ["Roof"]
+    assert await titles(datasette, q="tiles that I noted in May 2022") == ["Roof of old"]
+    assert "Plan in March 2021" in await titles(datasette, q="plan noted in March 2021")
+    html = await page(datasette, q="notes from 2023")
+    assert "time: from 2023" in html

@@ -10,7 +10,9 @@ from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.run import calibration
+from tests.support import client
 from tests.support.bear_libraries import day
+from tests.support.client import answer, page
 
 pytestmark = pytest.mark.asyncio
 
@@ -25,21 +27,12 @@ NOTES = [
 
 
 @pytest.fixture
-def datasette(write, bear_index, sidecar_path) -> Datasette:
-    write(*NOTES)
-    bear_index()
-    return Datasette([str(sidecar_path)])
-
-
-async def answer(datasette, **parameters) -> dict:
-    response = await datasette.client.get("/-/bear-search.json", params=parameters)
-    assert response.status_code == 200, response.text
-    return response.json()
+def datasette(index_notes) -> Datasette:
+    return Datasette([str(index_notes(NOTES))])
 
 
 async def titles(datasette, q, mode="keyword", **parameters) -> list[str]:
-    data = await answer(datasette, q=q, mode=mode, **parameters)
-    return [row["title"] for row in data["rows"]]
+    return await client.titles(datasette, q=q, mode=mode, **parameters)
 
 
 @pytest.mark.parametrize(
@@ -56,8 +49,8 @@ async def test_a_mistyped_word_is_corrected_and_said_so(datasette, typed, search
     assert searched in data["rows"][0]["snippet"].lower().replace("<mark>", "").replace(
         "</mark>", ""
     )
-    page = (await datasette.client.get("/-/bear-search", params={"q": typed})).text
-    assert f"Showing results for <strong>{searched}</strong>" in page
+    html = await page(datasette, q=typed)
+    assert f"Showing results for <strong>{searched}</strong>" in html
     assert "correct=0" in page
 
 

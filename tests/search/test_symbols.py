@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.search.connection import open_sidecar
-from datasette_bear_search.search.engine import search
-from datasette_bear_search.search.request import read_request
+from tests.support.index_files import found
 
 NOTES = (
     BearNote("# Dentist\n\nBook the 🦷 cleaning for Ada."),
@@ -43,11 +41,6 @@ FOUND = (
     ("bar", {"More signs"}), ("branch", {"More signs"}), ("holes", {"More signs"}),
     ("│", {"Signs", "More signs"}),
 )  # fmt: skip
-
-
-def found(path, text):
-    with open_sidecar(path) as connection:
-        return search(connection, read_request({"q": [text], "mode": ["keyword"]}))
 
 
 @pytest.mark.parametrize(("text", "titles"), FOUND, ids=[text for text, _ in FOUND])

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from math import cos, radians, sin
-from typing import Any
 
 import pytest
 from datasette.app import Datasette
@@ -26,6 +25,7 @@ from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import bear_library, edit
 from tests.support.chosen_vectors import ChosenVectors
+from tests.support.index_files import rows
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 ROOF = BearNote("# Roof\n\nThe roof of the cabin leaks above the stove.")
@@ -55,11 +55,6 @@ def latin() -> Latin:
     model = Latin(TINY)
     registry.register(TINY, lambda: model)
     return model
-
-
-def rows(path, sql: str) -> list[tuple[Any, ...]]:
-    with closing(database.connect(path)) as connection:
-        return connection.execute(sql).fetchall()
 
 
 def test_passage_that_the_model_does_not_know_has_no_vector_and_does_not_wait_for_one(

@@ -16,7 +16,6 @@ async def get(
     datasette: Datasette,
     url: str,
     status: int = 200,
-    *,
     actor: str | dict | None = None,
     **options: Any,
 ) -> Any:
@@ -34,9 +33,17 @@ async def page(datasette: Datasette, query: str = "", status: int = 200, **param
     return (await get(datasette, _url(SEARCH, query, parameters), status)).text
 
 
-async def answer(datasette: Datasette, query: str = "", status: int = 200, **parameters: Any) -> Any:
+async def answer(
+    datasette: Datasette,
+    query: str = "",
+    status: int = 200,
+    *,
+    actor: str | None = None,
+    **parameters: Any,
+) -> Any:
     """Return the JSON of a search, like :func:`page`."""
-    return (await get(datasette, _url(f"{SEARCH}.json", query, parameters), status)).json()
+    url = _url(f"{SEARCH}.json", query, parameters)
+    return (await get(datasette, url, status, actor=actor)).json()
 
 
 async def titles(datasette: Datasette, query: str = "", **parameters: Any) -> list[str]:

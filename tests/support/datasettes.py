@@ -44,13 +44,6 @@ def cookies(datasette: Datasette, actor: str | dict | None) -> dict[str, str]:
     return {"ds_actor": datasette.sign({"a": actor}, "actor")} if actor else {}
 
 
-async def get(datasette: Datasette, path: str, status: int = 200, actor: str | None = None) -> Any:
-    """Return the response to a GET request, which must have this status."""
-    response = await datasette.client.get(path, cookies=cookies(datasette, actor))
-    assert response.status_code == status, response.text
-    return response
-
-
 @contextmanager
 def served(*paths: Path, config: dict[str, Any] | None = None, **settings: Any) -> Iterator[str]:
     """Serve a Datasette in this process, so that a test can change its model; yield its URL."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
@@ -17,6 +16,7 @@ from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import turns as web_turns
 from tests.support.agents import serving
+from tests.support.threads import wait_for
 
 pytestmark = pytest.mark.datasette
 
@@ -60,13 +60,6 @@ def ask(address: str, path: str = SEARCH) -> socket.socket:
         asked = f"POST {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n{length}\r\n\r\n{CALL}"
     client.sendall(asked.encode())
     return client
-
-
-def wait_for(condition) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("path", [SEARCH, "/-/bear-search?q=roof"])

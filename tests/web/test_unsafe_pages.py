@@ -5,7 +5,6 @@ Everything here runs on both Datasettes.
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +16,7 @@ from datasette.app import Datasette
 from datasette_bear_search.index.file import database
 from datasette_bear_search.web.pipeline import FIRST_RESULTS_HEADER
 from tests.support.agents import serving
+from tests.support.client import answer, get
 from tests.support.datasettes import IS_1_0
 from tests.support.unsafe_library import ALL_PAYLOADS, harmful_parts, scripts, text, unsafe_index
 from tests.support.unsafe_markdown import executable_parts
@@ -43,15 +43,9 @@ def note_ids(index: Path) -> list[int]:
         return [note_id for (note_id,) in db.execute("select id from notes order by id")]
 
 
-async def get(datasette, path: str, status: int = 200, **options) -> str:
-    response = await datasette.client.get(path, **options)
-    assert response.status_code == status, (path, response.status_code, response.text[:500])
-    return response.text
-
-
 async def checked(datasette, paths, status: int = 200, **options) -> list[str]:
     """Return the pages at these paths, none of which may contain anything harmful."""
-    pages = [await get(datasette, path, status, **options) for path in paths]
+    pages = [(await get(datasette, path, status, **options)).text for path in paths]
     assert {path: parts for path, html in zip(paths, pages) if (parts := harmful_parts(html))} == {}
     return pages
 
@@ -78,8 +72,7 @@ async def test_so_do_its_first_results_and_its_facets(datasette):
         headers = {FIRST_RESULTS_HEADER: "1"}
         [first] = await checked(datasette, [f"/-/bear-search?{search}"], headers=headers)
         assert scripts(first) == []
-        data = json.loads(await get(datasette, f"/-/bear-search.json?{search}&_facets=1"))
-        assert data["ok"]
+        assert (await answer(datasette, f"{search}&_facets=1"))["ok"]
 
 
 async def test_the_pages_of_notes_show_them_as_text(datasette, index):

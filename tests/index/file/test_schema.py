@@ -18,17 +18,13 @@ from datasette_bear_search.index.file import database, schema
 from datasette_bear_search.index.run import text as text_run
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import edit
+from tests.support.index_files import rows
 from tests.support.index_versions import make_newer, make_older
 
 NOTES = [
     BearNote("# Garden\n\nPrune the old apple tree.", tags=("home/garden",)),
     BearNote("# Soup\n\nRed lentils and carrots."),
 ]
-
-
-def rows(path: Path, sql: str) -> list[tuple]:
-    with closing(database.connect(path)) as connection:
-        return connection.execute(sql).fetchall()
 
 
 def contents(path: Path) -> dict[str, list[tuple]]:

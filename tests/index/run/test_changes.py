@@ -9,6 +9,7 @@ import time
 import zipfile
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from datasette_bear_search.index.run import changes
 from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from tests.support.datasettes import configured
+from tests.support.index_files import ids
 from tests.support.note_folders import vault, write_files
 
 FILES = {f"n{number:02}.md": f"# Note {number}\n\nText number {number}." for number in range(30)}
@@ -46,12 +48,7 @@ def run(sidecar_path):
 @pytest.fixture
 def stored(sidecar_path):
     """Return the ids of the notes in the index, by key."""
-
-    def ids() -> dict[str, int]:
-        with closing(database.connect(sidecar_path)) as connection:
-            return dict(connection.execute("select key, id from notes"))
-
-    return ids
+    return partial(ids, sidecar_path)
 
 
 @pytest.fixture

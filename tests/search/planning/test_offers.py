@@ -9,6 +9,7 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query.suggest import suggest
 from tests.support.bear_libraries import day
+from tests.support.client import answer
 
 pytestmark = pytest.mark.asyncio
 
@@ -23,10 +24,6 @@ NOTES = [
 @pytest.fixture
 def datasette(index_notes) -> Datasette:
     return Datasette([str(index_notes(NOTES, "--no-semantic"))])
-
-
-async def answer(datasette, **parameters) -> dict:
-    return (await datasette.client.get("/-/bear-search.json", params=parameters)).json()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 from contextlib import closing
 from datetime import datetime, timezone
 from html import unescape
-from urllib.parse import parse_qs, urlsplit, urlunsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from datasette.app import Datasette
@@ -16,6 +16,7 @@ from datasette_bear_search.search.results import facets, retrieve
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.pages import facets as facet_links
 from datasette_bear_search.web.pages import search as search_page
+from tests.support.client import answer, get, page
 
 # The engine counts, and its answers are the same on both Datasettes (test_interfaces_agree.py).
 pytestmark = pytest.mark.asyncio
@@ -70,23 +71,6 @@ def datasette(index_notes) -> Datasette:
     return Datasette([str(index_notes(NOTES))])
 
 
-async def answer(datasette, url) -> dict:
-    _, _, path, query, _ = urlsplit(url)
-    response = await datasette.client.get(urlunsplit(("", "", path, query, "")))
-    assert response.status_code == 200, response.text
-    return response.json()
-
-
-async def search(datasette, query) -> dict:
-    return await answer(datasette, f"/-/bear-search.json?{query}")
-
-
-async def page(datasette, query) -> str:
-    response = await datasette.client.get(f"/-/bear-search?{query}")
-    assert response.status_code == 200
-    return response.text
-
-
 def flat(choices) -> list[dict]:
     return [found for choice in choices for found in (choice, *flat(choice["nested"]))]
 
@@ -122,11 +106,11 @@ QUERIES = [
 
 @pytest.mark.parametrize("query", QUERIES)
 async def test_a_count_is_the_total_of_the_search_that_its_link_leads_to(datasette, query):
-    data = await search(datasette, f"{query}&_facets=1")
+    data = await answer(datasette, f"{query}&_facets=1")
     choices = [choice for facet in data["facets"].values() for choice in flat(facet)]
     assert choices
     for choice in choices:
-        narrowed = await answer(datasette, choice["toggle_url"])
+        narrowed = (await get(datasette, choice["toggle_url"])).json()
         if choice["selected"]:
             assert narrowed["found"] >= choice["count"], choice
         else:
@@ -139,15 +123,15 @@ async def test_counts_are_true_on_the_sample_notes(library, bear_index, sidecar_
     write_demo_library(library)
     bear_index()
     datasette = Datasette([str(sidecar_path)])
-    data = await search(datasette, f"{query}&_facets=1")
+    data = await answer(datasette, f"{query}&_facets=1")
     for choice in flat(data["facets"]["tag"]) + flat(data["facets"]["modified"]):
-        narrowed = await answer(datasette, choice["toggle_url"])
+        narrowed = (await get(datasette, choice["toggle_url"])).json()
         assert narrowed["found"] == choice["count"], choice
 
 
 @pytest.mark.parametrize("query", QUERIES)
 async def test_counts_of_years_add_up_to_the_total(datasette, query):
-    data = await search(datasette, f"{query}&_facets=1")
+    data = await answer(datasette, f"{query}&_facets=1")
     years = data["facets"]["modified"]
     assert sum(year["count"] for year in years) == data["found"]
     for year in years:
@@ -155,7 +139,7 @@ async def test_counts_of_years_add_up_to_the_total(datasette, query):
 
 
 async def test_tags_are_a_tree_in_the_library_s_own_spelling(datasette):
-    tags = (await search(datasette, "_facets=1"))["facets"]["tag"]
+    tags = (await answer(datasette, "_facets=1"))["facets"]["tag"]
     assert [(tag["label"], tag["count"]) for tag in tags][:2] == [("Home", 5), ("c++", 1)]
     [cabin] = tags[0]["nested"]
     assert (cabin["value"], cabin["label"], cabin["count"]) == ("Home/Cabin", "Cabin", 3)
@@ -166,14 +150,14 @@ async def test_a_tag_above_counts_though_its_source_doesn_t_have_it(datasette, s
         above = "(select id from tags where name in ('Home', 'recipes', '旅行'))"
         db.execute(f"delete from note_tags where tag_id in {above}")
         db.execute(f"delete from tags where id in {above}")
-    data = await search(datasette, "_facets=1")
+    data = await answer(datasette, "_facets=1")
     assert counts(data, "tag")["recipes"] == 1
     for choice in flat(data["facets"]["tag"]):
-        assert (await answer(datasette, choice["toggle_url"]))["found"] == choice["count"]
+        assert (await get(datasette, choice["toggle_url"])).json()["found"] == choice["count"]
 
 
 async def test_kinds_are_counted(datasette):
-    data = await search(datasette, "_facets=1")
+    data = await answer(datasette, "_facets=1")
     found = {choice["label"]: choice["count"] for choice in data["facets"]["kind"]}
     assert found == {
         "pinned": 1,
@@ -185,7 +169,7 @@ async def test_kinds_are_counted(datasette):
 
 
 async def test_one_source_is_nothing_to_choose_from(datasette):
-    assert "source" not in (await search(datasette, "_facets=1"))["facets"]
+    assert "source" not in (await answer(datasette, "_facets=1"))["facets"]
 
 
 async def test_a_source_counts_the_copies_that_it_has(datasette, sidecar_path):
@@ -197,11 +181,11 @@ async def test_a_source_counts_the_copies_that_it_has(datasette, sidecar_path):
             "update notes set copy_of = (select id from notes where title = 'House roof') "
             "where title = 'Cabin roof'"
         )
-    data = await search(datasette, "q=roof&_facets=1")
+    data = await answer(datasette, "q=roof&_facets=1")
     assert set(counts(data, "source")) == {"bear", "backup"}
     for facet in data["facets"].values():
         for choice in flat(facet):
-            assert (await answer(datasette, choice["toggle_url"]))["found"] == choice["count"]
+            assert (await get(datasette, choice["toggle_url"])).json()["found"] == choice["count"]
 
 
 async def test_a_month_begins_when_it_does_where_the_reader_is(
@@ -217,18 +201,18 @@ async def test_a_month_begins_when_it_does_where_the_reader_is(
             db.execute(
                 "update notes set modified = '2024-12-31T18:29:59Z' where title = 'Rooftop bar'"
             )
-        data = await search(datasette, "_facets=1")
+        data = await answer(datasette, "_facets=1")
         found = counts(data, "modified")
         assert (found["2025-01"], found["2024-12"]) == (1, 1)
         for choice in flat(data["facets"]["modified"]):
-            assert (await answer(datasette, choice["toggle_url"]))["found"] == choice["count"]
+            assert (await get(datasette, choice["toggle_url"])).json()["found"] == choice["count"]
     finally:
         monkeypatch.undo()
         time.tzset()
 
 
 async def test_narrowing_to_a_month_keeps_tighter_dates(datasette):
-    data = await search(datasette, "modified_after=2022-03-05&modified_before=2022-06-30&_facets=1")
+    data = await answer(datasette, "modified_after=2022-03-05&modified_before=2022-06-30&_facets=1")
     [month] = [choice for choice in flat(data["facets"]["modified"]) if choice["label"] == "Mar"]
     parameters = parse_qs(urlsplit(month["toggle_url"]).query)
     assert parameters["modified_after"] == ["2022-03-05"]
@@ -236,7 +220,7 @@ async def test_narrowing_to_a_month_keeps_tighter_dates(datasette):
 
 
 async def test_what_is_chosen_is_taken_back_by_its_link(datasette):
-    data = await search(
+    data = await answer(
         datasette, "q=roof&tag=HOME&pinned=1&modified_after=2023&modified_before=2023&_facets=1"
     )
     chosen = [
@@ -249,12 +233,12 @@ async def test_what_is_chosen_is_taken_back_by_its_link(datasette):
 
 
 async def test_where_nothing_is_found_there_is_nothing_to_narrow(datasette):
-    assert (await search(datasette, "q=roof&tag=nowhere&_facets=1"))["facets"] == {}
+    assert (await answer(datasette, "q=roof&tag=nowhere&_facets=1"))["facets"] == {}
     assert "bear-narrow" not in await page(datasette, "q=roof&tag=nowhere")
 
 
 async def test_json_has_no_facets_unless_asked(datasette):
-    assert "facets" not in await search(datasette, "q=roof")
+    assert "facets" not in await answer(datasette, "q=roof")
 
 
 async def test_counts_that_may_be_too_low_say_so(datasette, monkeypatch):
@@ -271,7 +255,7 @@ async def test_the_page_is_whole_where_there_is_no_time_to_count(datasette, monk
     html = await page(datasette, "q=roof")
     assert "Cabin roof" in html
     assert "bear-narrow" not in html
-    assert (await search(datasette, "q=roof&_facets=1"))["facets"] == {}
+    assert (await answer(datasette, "q=roof&_facets=1"))["facets"] == {}
 
 
 async def test_facets_follow_the_base_url_and_keep_the_search(write, bear_index, sidecar_path):
@@ -323,12 +307,12 @@ async def test_all_notes_are_counted_once_until_the_index_changes(index_notes, m
     tree = facets._tree
     monkeypatch.setattr(facets, "_tree", lambda tags: counted.append(1) or tree(tags))
     datasette = Datasette([str(path)])
-    before = (await search(datasette, "_facets=1"))["facets"]["kind"]
-    assert (await search(datasette, "_facets=1"))["facets"]["kind"] == before
+    before = (await answer(datasette, "_facets=1"))["facets"]["kind"]
+    assert (await answer(datasette, "_facets=1"))["facets"]["kind"] == before
     assert len(counted) == 1
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("update notes set pinned = 1")
-    after = (await search(datasette, "_facets=1"))["facets"]["kind"]
+    after = (await answer(datasette, "_facets=1"))["facets"]["kind"]
     assert [(each["label"], each["count"]) for each in (before[0], after[0])] == [
         ("pinned", 1),
         ("pinned", len(NOTES)),

@@ -29,6 +29,7 @@ from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.results import rerank as search_results_rerank
 from datasette_bear_search.search.results.records import Hit
 from datasette_bear_search.search.results.rerank import RERANK_TOP, blended, rerank
+from tests.support import client
 from tests.support.small_models import write_transformer
 
 
@@ -295,9 +296,7 @@ def datasette(write, bear_index, sidecar_path):
 
 
 async def answer(datasette, query, status=200) -> dict:
-    response = await datasette.client.get(f"/-/bear-search.json?q=roof&{query}")
-    assert response.status_code == status, response.text
-    return response.json()
+    return await client.answer(datasette, f"q=roof&{query}", status)
 
 
 @pytest.mark.datasette

@@ -26,7 +26,8 @@ from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.web.api import openapi
 from datasette_bear_search.web.api.openapi import SEARCH_PATH
 from tests.support.agents import serving
-from tests.support.datasettes import IS_1_0, configured, cookies, get, indexed
+from tests.support.client import get
+from tests.support.datasettes import IS_1_0, configured, cookies, indexed
 from tests.support.docs import ROOT
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio(loop_scope="module")]

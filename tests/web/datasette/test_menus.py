@@ -17,7 +17,8 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.datasette import menus
 from tests.support.bear_libraries import day
-from tests.support.datasettes import IS_1_0, configured, get, other_database
+from tests.support.client import get
+from tests.support.datasettes import IS_1_0, configured, other_database
 
 pytestmark = [
     pytest.mark.datasette,

@@ -22,7 +22,8 @@ from datasette_bear_search.index.file import schema
 from datasette_bear_search.web.datasette import cells, menus
 from datasette_bear_search.web.datasette import metadata as datasette_metadata
 from tests.support.bear_libraries import day, edit
-from tests.support.datasettes import IS_1_0, configured, get, other_database
+from tests.support.client import get
+from tests.support.datasettes import IS_1_0, configured, other_database
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 

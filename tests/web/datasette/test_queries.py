@@ -14,7 +14,8 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index.file import database as index_file
 from tests.support.bear_libraries import day
-from tests.support.datasettes import IS_1_0, configured, get, other_database
+from tests.support.client import get
+from tests.support.datasettes import IS_1_0, configured, other_database
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from datasette_bear_search.demo import BearFile, BearNote
-from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.note_html import attachments
 from tests.support import attached
 from tests.support.bear_libraries import edit
-from tests.support.datasettes import configured, get
+from tests.support.client import get
+from tests.support.datasettes import configured
 from tests.support.exports import zip_of
+from tests.support.index_files import rows
 from tests.support.note_folders import vault, write_files
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
@@ -123,11 +124,6 @@ async def test_nothing_else_is_sent(datasette, sidecar_path, tmp_path):
     await get(datasette, f"/-/bear-search/file/{one}")
     edit(sidecar_path, "update notes set encrypted = 1")
     await get(datasette, f"/-/bear-search/file/{one}", 404)
-
-
-def rows(path: Path, sql: str) -> list[tuple]:
-    with sqlite3.connect(path) as connection:
-        return connection.execute(sql).fetchall()
 
 
 @pytest.mark.parametrize("settings", [{"files": False}, {"redact": True}])

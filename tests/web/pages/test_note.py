@@ -16,6 +16,8 @@ from datasette_bear_search.search.notes import similar
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.pages import similar as similar_page
 from tests.support.bear_libraries import day
+from tests.support.client import get
+from tests.support.datasettes import configured
 from tests.support.unsafe_markdown import executable_parts, unsafe_notes
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
@@ -87,12 +89,6 @@ def passage_at(ask):
         )
 
     return find
-
-
-async def get(datasette, path, status=200, **options):
-    response = await datasette.client.get(path, **options)
-    assert response.status_code == status, response.text
-    return response
 
 
 async def main(datasette, path, status=200, **options) -> str:
@@ -331,17 +327,13 @@ async def test_without_a_sidecar_it_says_what_to_run():
 async def test_only_who_may_view_the_database_may_read(serve, path, sidecar_path, actor, status):
     serve(ROOF)
     permissions = {"databases": {sidecar_path.stem: {"allow": {"id": "owner"}}}}
-    try:
-        datasette = Datasette([str(sidecar_path)], config=permissions)
-    except TypeError:  # Datasette before 1.0
-        datasette = Datasette([str(sidecar_path)], metadata=permissions)
-    cookies = {"ds_actor": datasette.sign({"a": {"id": actor}}, "actor")} if actor else {}
+    datasette = configured([sidecar_path], permissions)
     for address in (path("Cabin roof"), path("Cabin roof") + ".json"):
-        response = await get(datasette, address, status, cookies=cookies)
+        response = await get(datasette, address, status, actor=actor)
         assert ("leaks" in response.text) is (status == 200)
     # The answer doesn't reveal which notes exist.
     if status == 403:
-        missing = await get(datasette, "/-/bear-search/note/999.json", 403, cookies=cookies)
+        missing = await get(datasette, "/-/bear-search/note/999.json", 403, actor=actor)
         assert missing.json()["error"] == "Permission denied"
 
 

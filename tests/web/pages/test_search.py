@@ -8,7 +8,7 @@ import re
 import time
 from contextlib import closing, contextmanager
 from html import unescape
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from datasette.app import Datasette
@@ -23,6 +23,8 @@ from datasette_bear_search.index.file import database as index_file
 from datasette_bear_search.search.ranking import statement
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day, edit
+from tests.support.client import answer, get, titles
+from tests.support.datasettes import configured
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
@@ -49,22 +51,6 @@ NOTES = [
 @pytest.fixture
 def datasette(index_notes) -> Datasette:
     return Datasette([str(index_notes(NOTES))])
-
-
-async def get(datasette, url, status=200, **options):
-    """Return the response to a GET of a path, or of an absolute URL from the API."""
-    _, _, path, query, _ = urlsplit(url)
-    response = await datasette.client.get(urlunsplit(("", "", path, query, "")), **options)
-    assert response.status_code == status, response.text
-    return response
-
-
-async def answer(datasette, query="", status=200, **options) -> dict:
-    return (await get(datasette, f"/-/bear-search.json?{query}", status, **options)).json()
-
-
-async def titles(datasette, query) -> list[str]:
-    return [row["title"] for row in (await answer(datasette, query))["rows"]]
 
 
 @contextmanager
@@ -413,19 +399,15 @@ async def test_only_who_may_view_the_database_may_search(
     write(*NOTES)
     bear_index()
     permissions = {"databases": {sidecar_path.stem: {"allow": {"id": "owner"}}}}
-    try:
-        datasette = Datasette([str(sidecar_path)], config=permissions)
-    except TypeError:  # Datasette before 1.0
-        datasette = Datasette([str(sidecar_path)], metadata=permissions)
-    cookies = {"ds_actor": datasette.sign({"a": {"id": actor}}, "actor")} if actor else {}
+    datasette = configured([sidecar_path], permissions)
     status = 200 if allowed else 403
-    html = (await get(datasette, "/-/bear-search?q=roof", status, cookies=cookies)).text
-    data = await answer(datasette, "q=roof", status, cookies=cookies)
+    html = (await get(datasette, "/-/bear-search?q=roof", status, actor=actor)).text
+    data = await answer(datasette, "q=roof", status, actor=actor)
     assert ("Cabin roof" in html) is allowed
     assert ("rows" in data) is allowed
     if not allowed:
         assert data["status"] == 403
-    home = (await get(datasette, "/", cookies=cookies)).text
+    home = (await get(datasette, "/", actor=actor)).text
     assert ("/-/bear-search" in home) is allowed
 
 

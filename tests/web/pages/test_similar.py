@@ -18,6 +18,8 @@ from datasette_bear_search.index.file import database
 from datasette_bear_search.search.notes import similar as similar_notes
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day, edit
+from tests.support.client import get
+from tests.support.datasettes import configured
 from tests.support.tiny_embedder import TinyEmbedder
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
@@ -53,12 +55,6 @@ def note_id(sidecar_path):
             return db.execute("select id from notes where title = ?", [title]).fetchone()[0]
 
     return find
-
-
-async def get(datasette, path, status=200, **options):
-    response = await datasette.client.get(path, **options)
-    assert response.status_code == status, response.text
-    return response
 
 
 async def answer(datasette, note, query="", status=200, **options) -> dict:
@@ -275,14 +271,10 @@ async def test_only_who_may_view_the_database_may_see_similar_notes(
 ):
     serve(ROOF, BearNote("# Porch", tags=("cabin/repairs",)))
     permissions = {"databases": {sidecar_path.stem: {"allow": {"id": "owner"}}}}
-    try:
-        datasette = Datasette([str(sidecar_path)], config=permissions)
-    except TypeError:  # Datasette before 1.0
-        datasette = Datasette([str(sidecar_path)], metadata=permissions)
-    cookies = {"ds_actor": datasette.sign({"a": {"id": actor}}, "actor")} if actor else {}
+    datasette = configured([sidecar_path], permissions)
     path = f"/-/bear-search/similar/{note_id('Roof')}"
-    html = (await get(datasette, path, status, cookies=cookies)).text
-    data = await answer(datasette, note_id("Roof"), status=status, cookies=cookies)
+    html = (await get(datasette, path, status, actor=actor)).text
+    data = await answer(datasette, note_id("Roof"), status=status, actor=actor)
     assert ("Porch" in html) is (status == 200)
     assert ("rows" in data) is (status == 200)
 

@@ -21,6 +21,7 @@ from datasette_bear_search.index.updater import Activity
 from datasette_bear_search.search.notes.start_page import read_start_page
 from datasette_bear_search.web.requests import freshness
 from tests.support.bear_libraries import day, edit
+from tests.support.client import page
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
@@ -35,12 +36,6 @@ NOTES = [
 @pytest.fixture
 def datasette(index_notes) -> Datasette:
     return Datasette([str(index_notes(NOTES))])
-
-
-async def page(datasette, query="") -> str:
-    response = await datasette.client.get(f"/-/bear-search?{query}")
-    assert response.status_code == 200, response.text
-    return response.text
 
 
 def section(html, heading) -> list[str]:
