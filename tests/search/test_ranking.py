@@ -51,7 +51,7 @@ async def test_a_mistyped_word_is_corrected_and_said_so(datasette, typed, search
     )
     html = await page(datasette, q=typed)
     assert f"Showing results for <strong>{searched}</strong>" in html
-    assert "correct=0" in page
+    assert "correct=0" in html
 
 
 async def test_a_correction_can_be_refused(datasette):
