@@ -141,7 +141,7 @@ def jump_items_sql(datasette: Datasette, actor: Actor, request: Any) -> Any:
 def render_cell(
     datasette: Datasette, database: str, table: str | None, column: str, value: Any, row: Any
 ) -> Any:
-    return _web("datasette.cells").render(datasette, database, table, column, value, row)
+    return _web("datasette.cells").rendered_cell(datasette, database, table, column, value, row)
 
 
 @hookimpl

@@ -41,6 +41,12 @@ RANKING_PARAMETERS = (
 class NoteNotFound(ForeseenError, LookupError):
     """There is no such note."""
 
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no note with the id {name}. Each search result shows its id. "
+            "SOURCE:KEY and the path of a file in a folder of notes name a note, too."
+        )
+
 
 class Library:
     """The notes in one index file.
@@ -156,7 +162,7 @@ class Library:
         options |= {"wait": wait, "on_loading": on_loading}
         with self.open() as connection:
             response = engine.search(connection, request, **options)
-        said = [*response.results.plan.remarks, *response.notices, self.changed_notice()]
+        said = [*response.results.plan.hints, *response.notices, self.changed_notice()]
         return replace(response, notices=tuple(filter(None, said)))
 
     def note(
@@ -179,7 +185,8 @@ class Library:
             raise TypeError("note() needs an id, a source and key, or a path")
         with self.open() as connection:
             found = detail.read_note(connection, self._id(connection, name))
-        assert found is not None
+        if found is None:
+            raise NoteNotFound(_name(name))
         return masking.masked_record(found) if self.redact else found
 
     def similar(self, note: NoteName, *, limit: int = 10, unlinked: bool = False) -> SimilarNotes:
@@ -194,7 +201,8 @@ class Library:
         with self.open() as connection:
             note_id = self._id(connection, note)
             found = similar_notes.find_similar(connection, note_id, size=limit, unlinked=unlinked)
-            assert found is not None
+            if found is None:
+                raise NoteNotFound(_name(note))
             return masking.masked_similar(connection, found) if self.redact else found
 
     # --- visibility
@@ -216,15 +224,9 @@ class Library:
     def _id(self, connection: sqlite3.Connection, note: NoteName) -> int:
         from .search.notes.detail import find_note_id
 
-        name = str(getattr(note, "id", note))
+        name = _name(note)
         path = os.path.abspath(os.path.expanduser(name))
-        note_id = find_note_id(connection, path if os.path.isfile(path) else name)
-        if connection.execute("select 1 from notes where id = ?", [note_id]).fetchone():
-            return note_id
-        raise NoteNotFound(
-            f"There is no note with the id {name}. Each search result shows its id. "
-            "SOURCE:KEY and the path of a file in a folder of notes name a note, too."
-        )
+        return find_note_id(connection, path if os.path.isfile(path) else name)
 
     # --- indexing
 
@@ -368,6 +370,10 @@ class Library:
             return index_selection.Selection(tuple(given), removed)
         selected = index_selection.select(known, configuration, paths=paths, everything=everything)
         return index_selection.Selection((*selected.read, *given), (*selected.remove, *removed))
+
+
+def _name(note: NoteName) -> str:
+    return str(getattr(note, "id", note))
 
 
 def _stop(watcher: Watcher, until: threading.Event) -> None:

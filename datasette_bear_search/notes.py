@@ -187,6 +187,16 @@ def is_within(tag: str, wanted: str) -> bool:
     return begins or tag == wanted or tag.startswith(f"{wanted}/")
 
 
+def without_parent_tags(tags: Sequence[str]) -> list[str]:
+    """Return the tags without the parents of others: ``home/garden`` implies ``home``."""
+    folded = [fold_tag(tag) for tag in tags]
+    return [
+        tag
+        for tag, own in zip(tags, folded)
+        if not any(other.startswith(f"{own}/") for other in folded)
+    ]
+
+
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: ``1 note``, ``1,234 notes``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,7 +1,4 @@
-"""What the tests share.
-
-A model small enough for any test, and the commands as a person runs them.
-"""
+"""Fixtures for all tests: a tiny model, isolation from this machine, indexed notes, a browser."""
 
 from __future__ import annotations
 
@@ -40,24 +37,21 @@ PROGRAM, TRUSTED = "datasette-bear-search", "trusted-models.txt"
 
 @pytest.fixture(autouse=True)
 def tiny_model(monkeypatch):
-    """Every test gets the tiny model instead of the default one.
-
-    Those of the real model ask for it by name.
-    """
+    """Replace the default model by a tiny one. Tests of the real model ask for it by name."""
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     monkeypatch.setattr(registry, "default_model", lambda: TINY)
 
 
 @pytest.fixture(autouse=True)
 def no_configuration(tmp_path, monkeypatch):
-    """No test reads the configuration file of whoever runs it."""
-    monkeypatch.delenv(config.ENVIRONMENT_VARIABLE, raising=False)
+    """Keep tests from reading the configuration file of the person who runs them."""
+    monkeypatch.delenv(config.CONFIG_VARIABLE, raising=False)
     monkeypatch.setattr(config, "default_path", lambda: tmp_path / "config" / "none.yaml")
 
 
 @pytest.fixture(autouse=True)
 def no_trusted_models(tmp_path, monkeypatch):
-    """No test knows the models that whoever runs it trusts, or adds to them."""
+    """Keep tests from reading or changing the list of models that the person trusts."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # for processes of the test
     monkeypatch.setattr(names, "trusted_models", lambda: tmp_path / "data" / PROGRAM / TRUSTED)
     for model in [each for each in registry._embedders if not registry.is_trusted(each)]:
@@ -66,7 +60,7 @@ def no_trusted_models(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def no_onnx_exports(request, tmp_path, monkeypatch):
-    """Keep tests from the ONNX exports of whoever runs them, and theirs from that cache.
+    """Keep tests from reading or writing the person's cache of ONNX exports.
 
     The first run leaves an export of the real model, which loads in a tenth of the time.
     """
@@ -78,7 +72,7 @@ def no_onnx_exports(request, tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True, scope="session")
 def daemon_threads():
-    """A thread that a failed test leaves behind doesn't keep the run from ending."""
+    """Let the run end even if a failed test leaves a thread behind."""
     with pytest.MonkeyPatch.context() as patch:
         # A new thread is a daemon if the one that starts it is.
         patch.setattr(threading.current_thread(), "_daemonic", True)
@@ -87,11 +81,11 @@ def daemon_threads():
 
 @pytest.fixture(autouse=True, scope="session")
 def light_datasettes(tmp_path_factory):
-    """What takes a Datasette longer than its answers is done once, if any test has one.
+    """Do once for all tests what takes a Datasette longer than its responses.
 
     Templates are compiled once, not by each Datasette, which took half of the time of a page's
-    test. The metadata of installed packages is read once. Of each Datasette, 1.0 makes an
-    application for every request of its own client; a server does so once.
+    test. The metadata of installed packages is read once. In Datasette 1.0, the test client makes a
+    new application for every request; here it makes one, as a server does.
     """
     if "datasette.app" not in sys.modules:  # importing it takes longer than most files of tests
         yield
@@ -126,13 +120,13 @@ def light_datasettes(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def first_run(tmp_path_factory) -> Machine:
-    """A machine on which the sample notes were indexed with the real model, as the first thing."""
+    """Index the sample notes on a new machine, with the real model, once for all workers."""
     return Machine(made_once(tmp_path_factory, "first_run", lambda root: Machine(root).first_run()))
 
 
 @pytest.fixture(scope="session")
 def sample_index(first_run) -> Path:
-    """The sample notes, indexed with the real model. Copy it to write."""
+    """Index the sample notes with the real model. Copy it to change it."""
     return first_run.index
 
 
@@ -148,7 +142,7 @@ def sidecar_path(tmp_path) -> Path:
 
 @pytest.fixture
 def write(library) -> Callable[..., Path]:
-    """Write notes into the library: ``write(BearNote(...), ...)``."""
+    """Return a function that writes notes into the library: ``write(BearNote(...), ...)``."""
 
     def write_notes(*notes, **options) -> Path:
         library.parent.mkdir(exist_ok=True)
@@ -159,9 +153,9 @@ def write(library) -> Callable[..., Path]:
 
 @pytest.fixture
 def bear_index(library, sidecar_path) -> Callable[..., Result]:
-    """Run ``datasette bear-index LIBRARY --sidecar SIDECAR`` with more options.
+    """Return a function that runs ``datasette bear-index LIBRARY --sidecar SIDECAR`` with options.
 
-    It must end well unless ``fails``.
+    The command must succeed, or with ``fails=True`` end with an error message.
     """
 
     from datasette.cli import cli
@@ -181,7 +175,7 @@ def bear_index(library, sidecar_path) -> Callable[..., Result]:
 
 @pytest.fixture(scope="session")
 def indexed_before() -> dict[tuple, Path]:
-    """Folders with a library and its index, by the notes and options that they were made of."""
+    """Remember folders with a library and its index, by the notes and options."""
     return {}
 
 
@@ -189,10 +183,10 @@ def indexed_before() -> dict[tuple, Path]:
 def index_notes(
     write, bear_index, library, sidecar_path, indexed_before, tmp_path_factory
 ) -> Callable[..., Path]:
-    """Write notes and index them: ``index_notes(notes, *options)`` gives the index file's path.
+    """Return a function that writes and indexes notes, and returns the index file's path.
 
-    What another test had indexed is copied, so that each has its own; to index it anew took a third
-    of a page's test.
+    If another test indexed the same notes, its index is copied, because indexing took a third of
+    the time of a page's test.
     """
 
     def run(notes: Iterable[BearNote], *options: str) -> Path:
@@ -219,9 +213,6 @@ def index_notes(
 
 @pytest.fixture(scope="module")
 def chromium():
-    """A browser.
-
-    Not for longer: while Playwright is at work, nothing else can have an event loop.
-    """
+    """Run a browser for one module, because Playwright blocks other event loops meanwhile."""
     with launched() as browser:
         yield browser

@@ -200,7 +200,7 @@ def test_a_model_that_finds_no_sentences_was_not_made_for_their_language(
     path = index_notes(GERMAN)
     with closing(database.connect(path)) as connection:
         stub = Stub(connection, pieces, finds=finds)
-        foreign = calibration.foreign_languages(connection, stub)
+        foreign = calibration.find_foreign_languages(connection, stub)
     assert foreign == ([] if is_made_for_it else ["de"])
 
 
@@ -214,12 +214,12 @@ def test_a_model_that_finds_no_sentences_was_not_made_for_their_language(
         ("openai:text-embedding-3-small@https://example.com", []),
     ],
 )
-def test_what_a_model_is_made_for_is_declared(index_notes, model, foreign):
+def test_models_declare_their_languages(index_notes, model, foreign):
     path = index_notes(GERMAN)
     with closing(database.connect(path)) as connection:
         stub = Stub(connection, 1, finds=bool(foreign))
         stub.name = model
-        assert calibration.foreign_languages(connection, stub) == foreign
+        assert calibration.find_foreign_languages(connection, stub) == foreign
 
 
 # Cards list a model's results on MTEB, mostly before its languages.
@@ -250,7 +250,8 @@ def test_an_english_library_is_never_foreign(index_notes):
     ]
     with closing(database.connect(index_notes(notes))) as connection:
         assert "en" in metadata.language_shares(connection)
-        assert calibration.foreign_languages(connection, Stub(connection, 3, finds=False)) == []
+        stub = Stub(connection, 3, finds=False)
+        assert calibration.find_foreign_languages(connection, stub) == []
 
 
 def test_meaning_counts_less_in_a_language_that_the_model_was_not_made_for(index_notes):

@@ -72,7 +72,7 @@ def test_filters_are_the_pages_by_their_names(notes):
         ({"limit": 0}, "limit must be 1 or more"),
     ],
 )
-def test_a_parameter_that_makes_no_sense_is_refused(notes, parameters, message):
+def test_an_invalid_parameter_is_refused(notes, parameters, message):
     with pytest.raises(InvalidParameter, match=message.replace("?", r"\?")) as refused:
         notes.search("mice", **parameters)
     assert isinstance(refused.value, ForeseenError)
@@ -145,7 +145,7 @@ def test_indexing_adds_updates_and_removes_sources(tmp_path):
         assert library.sources() == {}
 
 
-def test_watching_indexes_what_changes_until_it_is_told_to_end(tmp_path):
+def test_watching_indexes_changes_until_it_is_stopped(tmp_path):
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault" / "a.md").write_text("# Apple")
     library, until, said = Library(tmp_path / "index" / "notes.db"), threading.Event(), []
@@ -168,7 +168,7 @@ def test_threads_may_share_a_library(notes):
         assert found == [titles(notes.search("church"))]
 
 
-def test_importing_it_imports_nothing_else_of_ours():
+def test_importing_the_library_imports_no_other_package_of_ours():
     code = "from datasette_bear_search import Library; import sys; print(*sys.modules)"
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

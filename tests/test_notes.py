@@ -15,6 +15,7 @@ from datasette_bear_search.notes import (
     printable,
     printable_json,
     printable_lines,
+    without_parent_tags,
 )
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey me")
@@ -26,12 +27,12 @@ TEXTS = ["Zoë 東京", "👩‍🍳 ❤️‍🔥 1️⃣", "می‌خواهم"
 
 
 @pytest.mark.parametrize("unseen", UNSEEN, ids=ascii)
-def test_what_nobody_sees_is_removed(unseen):
+def test_invisible_characters_are_removed(unseen):
     assert printable(f"a{unseen}b") == printable_lines(f"a{unseen}b") == "ab"
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_what_is_text_stays(text):
+def test_visible_text_stays(text):
     assert printable(text) == printable_lines(text) == text
 
 
@@ -62,3 +63,10 @@ def test_json_for_terminals_is_the_same_json(text):
     shown = printable_json(json.dumps({"text": text + TAGS}, indent=2, ensure_ascii=False))
     assert json.loads(shown) == {"text": text + TAGS}
     assert not re.search(f"[{BREAKS}{INVISIBLE}]", shown)
+
+
+def test_parents_of_other_tags_are_left_out():
+    assert without_parent_tags(["Home", "home/garden", "homework", "home/garden/beds"]) == [
+        "homework",
+        "home/garden/beds",
+    ]

@@ -32,7 +32,7 @@ def test_a_statement_that_works_for_too_long_is_interrupted(connection, millisec
         connection.execute(ENDLESS).fetchall()
 
 
-def test_a_statement_that_waits_for_others_is_not(connection):
+def test_a_statement_that_waits_for_others_is_not_interrupted(connection):
     steps = """
     with recursive numbers(n) as (select 1 union all select n + 1 from numbers limit 5000)
     select max(n) from numbers
@@ -49,7 +49,7 @@ def test_nobody_waits_for_ever(connection):
             connection.execute(ENDLESS).fetchall()
 
 
-def test_afterwards_nothing_is_limited(connection):
+def test_statements_after_a_limited_block_have_no_limit(connection):
     with time_limit(connection, 1):
         pass
     connection.execute("select wait(0.1)")

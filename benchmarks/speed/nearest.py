@@ -93,11 +93,11 @@ def make(path: Path, library: Path, passages: int) -> None:
         connection.execute("insert into notes (id, title, source, key) values (1, 'n', 's', '1')")
         connection.execute(
             """
-            insert into passages (id, note_id, position, embedded)
+            insert into passages (id, note_id, position, vector_state)
             with recursive counted(number) as (
               select 1 union all select number + 1 from counted limit ?
             )
-            select number, 1, number, 0 from counted
+            select number, 1, number, 'pending' from counted
             """,
             [passages],
         )

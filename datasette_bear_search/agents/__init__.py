@@ -17,12 +17,11 @@ from ..index.config import ConfigurationError, abouts
 from ..index.file.database import SidecarError
 from ..index.file.sources import read_sources
 from ..interruption import reading
-from ..notes import ForeseenError
+from ..notes import ForeseenError, without_parent_tags
 from ..search.engine import TimeLimitExceeded
 from ..search.notes.detail import NoteDetail
 from ..search.redaction import masking
 from ..search.results.records import ListedNote
-from ..search.results.snippets import innermost
 from ..sqlite import sqlite3
 
 # Tokens of English JSON are longer than this; those of other languages may be shorter.
@@ -42,7 +41,7 @@ class ToolResult:
     data: dict[str, Any]
 
 
-class Library(library.Library):
+class AgentLibrary(library.Library):
     """The notes in an index file that agents may see. Its errors are ToolErrors."""
 
     def shown(self, text: str) -> str:
@@ -117,7 +116,7 @@ where notes.id in (select value from json_each(:ids))
 def note_facts(note: ListedNote | NoteDetail) -> dict[str, Any]:
     """Return the facts about a note that every tool returns."""
     facts = {name: getattr(note, name) for name in _FACTS}
-    facts["tags"] = innermost(note.tags)
+    facts["tags"] = without_parent_tags(note.tags)
     for name in ("created", "modified"):  # as in filters: 2024-05-01 (UTC)
         facts[name] = facts[name] and facts[name][:10]
     return without_empty(facts)

@@ -11,14 +11,14 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..index.config import PLUGIN
 from ..search.redaction import masking
 from ..web import hosts as web_hosts
 from ..web import turns
 from ..web.api.openapi import ROUTE
 from ..web.hosts import LOCAL_HOSTS
 from ..web.requests import databases, errors, permissions, responses, settings
-from ..web.requests.settings import PLUGIN
-from . import Library
+from . import AgentLibrary
 from .server import SdkMissing, build_server
 from .tools import TOOLS, read_text
 
@@ -137,8 +137,8 @@ def agent_tools(datasette: Datasette) -> list[Any]:
     return [AgentTool(*each, function(each[0])) for each in about]
 
 
-def _library(datasette: Datasette, database: Any) -> Library:
-    return Library(
+def _library(datasette: Datasette, database: Any) -> AgentLibrary:
+    return AgentLibrary(
         str(database.path),
         settings.setting_list(datasette, "hidden_tags"),
         time_limit_ms=datasette.setting("sql_time_limit_ms"),

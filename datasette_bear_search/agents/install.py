@@ -20,9 +20,9 @@ from typing import Any
 
 from ..notes import ForeseenError
 
-NAME = "notes"
+ENTRY_NAME = "notes"
 # App → the file that lists its MCP servers, and their key in it.
-APPS = {
+MCP_CLIENTS = {
     "claude-code": ("{home}/.claude.json", "mcpServers"),
     "claude-desktop": ("{settings}/Claude/claude_desktop_config.json", "mcpServers"),
     "codex": ("{home}/.codex/config.toml", "mcp_servers"),
@@ -44,9 +44,9 @@ def files(
     """
     entry = _entry(["bear-mcp", *options])
     if app:
-        if app not in APPS:
-            raise ForeseenError(f"--install knows these apps: {', '.join(APPS)}.")
-        yield _with_server(_settings_file(app), APPS[app][1], entry)
+        if app not in MCP_CLIENTS:
+            raise ForeseenError(f"--install knows these apps: {', '.join(MCP_CLIENTS)}.")
+        yield _with_server(_settings_file(app), MCP_CLIENTS[app][1], entry)
     if bundle:
         yield bundle.absolute(), *_bundle(entry)
     if skill:
@@ -80,7 +80,7 @@ def write(path: Path, content: str | bytes) -> Path | None:
 
 def unsafe_entries() -> Iterator[tuple[str, Path, list[str]]]:
     """Yield the app, the file and the options of each entry that runs ``python -m datasette``."""
-    for app in APPS:
+    for app in MCP_CLIENTS:
         path = _settings_file(app)
         for file in path, *path.parent.glob("Claude Extensions/*/manifest.json"):
             with suppress(OSError, UnicodeDecodeError):
@@ -138,22 +138,22 @@ def _settings_file(app: str) -> Path:
         "win32": Path(os.environ.get("APPDATA") or home / "AppData" / "Roaming"),
     }.get(sys.platform, Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config"))
     # Resolve symlinks: people keep such files in a repository.
-    return Path(APPS[app][0].format(home=home, settings=settings)).resolve()
+    return Path(MCP_CLIENTS[app][0].format(home=home, settings=settings)).resolve()
 
 
 def _with_server(path: Path, key: str, entry: dict[str, Any]) -> tuple[Path, str, str]:
-    added = json.dumps({key: {NAME: entry}}, indent=2)
+    added = json.dumps({key: {ENTRY_NAME: entry}}, indent=2)
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         if path.suffix == ".toml":
             values = (f"{name} = {json.dumps(value)}\n" for name, value in entry.items())
-            added = f"[{key}.{NAME}]\n{''.join(values)}"
-            if f"[{key}.{NAME}" in text:
-                says = f"{path} has [{key}.{NAME}] already. Replace it by:"
+            added = f"[{key}.{ENTRY_NAME}]\n{''.join(values)}"
+            if f"[{key}.{ENTRY_NAME}" in text:
+                says = f"{path} has [{key}.{ENTRY_NAME}] already. Replace it by:"
                 raise ForeseenError(says, "", *added.split("\n"))
             return path, added, f"{text.rstrip()}\n\n{added}".lstrip()
         content = json.loads(text) if text.strip() else {}
-        content.setdefault(key, {})[NAME] = entry
+        content.setdefault(key, {})[ENTRY_NAME] = entry
     except OSError as error:
         raise ForeseenError(f"{path} can't be read: {error.strerror}.") from None
     except (ValueError, AttributeError, TypeError):

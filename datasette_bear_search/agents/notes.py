@@ -13,10 +13,10 @@ from ..notes import fold_tag, printable
 from ..search import engine
 from ..search.notes.detail import NoteDetail
 from ..search.ranking.statement import Statement
-from ..search.results.retrieve import fetch_rows, url_at_heading
+from ..search.results.retrieve import checked_rows, url_at_heading
 from ..search.results.snippets import shortened
 from ..sqlite import sqlite3
-from . import CHARACTERS_PER_TOKEN, Library, ToolError, ToolResult, note_facts, without_empty
+from . import CHARACTERS_PER_TOKEN, AgentLibrary, ToolError, ToolResult, note_facts, without_empty
 from .text import about_lines, facts_line, heading_lines, origin, quoted, text_lines, value_text
 
 MAX_NOTES = 20
@@ -29,16 +29,16 @@ ATTACHMENT_CHARACTERS = 2_000
 # Titles to suggest for one that doesn't exist, and their minimum similarity (0 to 100).
 SUGGESTIONS = 5
 # Characters of a title that are compared and repeated: comparing takes time for every note.
-TITLE_CHARACTERS = 300
+COMPARED_CHARACTERS = 300
 SUGGESTION_THRESHOLD = 60
 
 # Tags in a response. If there are more, only the upper levels are shown.
-MAX_TAGS = 150
+MAX_LISTED_TAGS = 150
 
 _ENCRYPTED = "This note is encrypted: only its title is known. The person can open it."
 
 
-class Extent(NamedTuple):
+class LineRange(NamedTuple):
     """Lines ``first`` to ``last`` of a text, from 1; of the first, from ``character`` on."""
 
     first: int
@@ -47,7 +47,7 @@ class Extent(NamedTuple):
 
 
 def get_notes(
-    library: Library,
+    library: AgentLibrary,
     ids: Sequence[int | str],
     titles: Sequence[str],
     lines: str,
@@ -85,7 +85,7 @@ def get_notes(
     return ToolResult("\n\n".join([*texts, *problems]), {"notes": notes, **without_empty(data)})
 
 
-def list_tags(library: Library, under: str) -> ToolResult:
+def list_tags(library: AgentLibrary, under: str) -> ToolResult:
     names: dict[str, str] = {}
     notes: dict[str, set[int]] = {}
     with library.open() as connection:
@@ -106,9 +106,9 @@ def list_tags(library: Library, under: str) -> ToolResult:
         raise ToolError(f"There is no tag {under!r}. Without under, list_tags shows all tags.")
     shown = tags
     for depth in sorted({tag.count("/") for tag in tags})[:0:-1]:
-        if len(shown) > MAX_TAGS:
+        if len(shown) > MAX_LISTED_TAGS:
             shown = [tag for tag in tags if tag.count("/") < depth]
-    shown = shown[:MAX_TAGS]
+    shown = shown[:MAX_LISTED_TAGS]
     roots: list[dict[str, Any]] = []
     nodes: dict[str, dict[str, Any]] = {}
     for tag in shown:
@@ -125,7 +125,7 @@ def list_tags(library: Library, under: str) -> ToolResult:
     return ToolResult("\n".join(lines), without_empty({"left_out": left_out}) | {"tags": roots})
 
 
-def library_status(library: Library) -> ToolResult:
+def library_status(library: AgentLibrary) -> ToolResult:
     with library.open() as connection:
         state = database.read_state(connection)
         obstacle = engine.semantic_obstacle(state, database.has_vector_extension(connection))
@@ -136,7 +136,7 @@ def library_status(library: Library) -> ToolResult:
               substr(max(modified), 1, 10) as newest
             from notes
             """
-        [facts] = fetch_rows(connection, Statement(totals, {}))
+        [facts] = checked_rows(connection, Statement(totals, {}))
         by_source = "select source, count(*) from notes group by source"
         sources = dict(connection.execute(by_source).fetchall())
         about = library.about(connection)
@@ -158,7 +158,7 @@ def library_status(library: Library) -> ToolResult:
 
 
 def _find(
-    library: Library, ids: Sequence[int | str], titles: Sequence[str]
+    library: AgentLibrary, ids: Sequence[int | str], titles: Sequence[str]
 ) -> tuple[list[NoteDetail], list[dict[str, Any]], list[str]]:
     """Return the requested notes, choices for titles with several notes, and problems."""
     found: dict[int, NoteDetail] = {}
@@ -203,10 +203,10 @@ def _choice_text(choice: Mapping[str, Any]) -> str:
     return "\n".join([f"{heading} Ask for one by its id:", *lines])
 
 
-def _no_such_title(library: Library, connection: sqlite3.Connection, title: str) -> str:
+def _no_such_title(library: AgentLibrary, connection: sqlite3.Connection, title: str) -> str:
     from rapidfuzz import fuzz, process, utils
 
-    title = shortened(title, TITLE_CHARACTERS)
+    title = shortened(title, COMPARED_CHARACTERS)
     titles = connection.execute("select id, title from notes")
     similar = process.extract(
         title,
@@ -235,7 +235,7 @@ def _read(detail: NoteDetail, lines: str, section: str, characters: int) -> dict
     all_lines = detail.body.split("\n")
     files = detail.files
     attachments = "\n".join(f"{name}:\n{text}" if name else text for name, text in files)
-    extent = Extent(1, len(all_lines))
+    extent = LineRange(1, len(all_lines))
     if lines:
         extent, attachments = _lines_extent(lines, len(all_lines)), ""
     elif section:
@@ -253,7 +253,7 @@ def _read(detail: NoteDetail, lines: str, section: str, characters: int) -> dict
     )
 
 
-def _cut(lines: Sequence[str], extent: Extent, characters: int) -> tuple[str, int, str | None]:
+def _cut(lines: Sequence[str], extent: LineRange, characters: int) -> tuple[str, int, str | None]:
     """Return the text that fits, the number of its last line, and the lines to request next."""
     text = "\n".join(lines[extent.first - 1 : extent.last])[extent.character :]
     if len(text) <= characters:
@@ -272,7 +272,7 @@ _RANGE = re.compile(
 )
 
 
-def _lines_extent(lines: str, total: int) -> Extent:
+def _lines_extent(lines: str, total: int) -> LineRange:
     """Read lines such as ``10:20``, ``10:``, ``:20`` and ``10``, or raise ToolError."""
     match = _RANGE.fullmatch(lines.replace(" ", ""))
     if not match or not (match["first"] or match["last"]):
@@ -283,10 +283,10 @@ def _lines_extent(lines: str, total: int) -> Extent:
     last = int(match["last"] or (total if match["to"] else first))
     if not 1 <= first <= min(last, total):
         raise ToolError(f"The note has the lines 1:{total}; {lines!r} is none of them.")
-    return Extent(first, min(last, total), int(match["character"] or 0))
+    return LineRange(first, min(last, total), int(match["character"] or 0))
 
 
-def _section_extent(title: str, body: str, heading: str) -> Extent:
+def _section_extent(title: str, body: str, heading: str) -> LineRange:
     """Return the lines of a section and those nested in it; ``A › B`` is B below A."""
     wanted = [_normalized(part) for part in re.split("[›>]", heading.lstrip("# "))]
     spans: dict[tuple[str, ...], list[int]] = {}
@@ -304,7 +304,7 @@ def _section_extent(title: str, body: str, heading: str) -> Extent:
         names = value_text([" › ".join(path) for path in found])
         raise ToolError(f"Several sections have this heading. Ask for one of: {names}.")
     start, end = spans[found[0]]
-    return Extent(body.count("\n", 0, start) + 1, body.count("\n", 0, end) + 1)
+    return LineRange(body.count("\n", 0, start) + 1, body.count("\n", 0, end) + 1)
 
 
 def _normalized(text: str) -> str:

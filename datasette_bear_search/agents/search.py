@@ -16,7 +16,7 @@ from ..search.ranking.scores import rrf
 from ..search.results.marks import END_MARK, MARK
 from ..search.results.records import Hit, Results
 from ..search.results.snippets import passage_text, shortened, with_words_marked
-from . import CHARACTERS_PER_TOKEN, Library, ToolError, ToolResult, note_facts, without_empty
+from . import CHARACTERS_PER_TOKEN, AgentLibrary, ToolError, ToolResult, note_facts, without_empty
 from .text import about_lines, heading_lines, origin, quoted, text_lines
 
 # Results per phrasing that are fused. For 78 questions that don't use the notes' words, the right
@@ -38,7 +38,7 @@ _NOTHING = (
 
 
 def search_notes(
-    library: Library,
+    library: AgentLibrary,
     query: str,
     queries: Sequence[str],
     mode: str,
@@ -82,7 +82,9 @@ def search_notes(
     return _result(_heading(data, len(shown)), data, shown)
 
 
-def similar_notes(library: Library, id: int | str | None, limit: int, unlinked: bool) -> ToolResult:
+def similar_notes(
+    library: AgentLibrary, id: int | str | None, limit: int, unlinked: bool
+) -> ToolResult:
     if id is None:
         raise ToolError("similar_notes needs the id of a note, as search_notes gives it.")
     found = library.similar(id, limit=limit, unlinked=unlinked)

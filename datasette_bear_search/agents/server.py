@@ -14,16 +14,16 @@ from ..embeddings import registry
 from ..index.file import database
 from ..notes import printable, printable_lines
 from ..sqlite import sqlite3
-from . import Library, ToolError
-from .tools import INSTRUCTIONS, PROMPTS, TOOLS, Tool, call
+from . import AgentLibrary, ToolError
+from .tools import INSTRUCTIONS, MCP_PROMPTS, TOOLS, Tool, call
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
-NAME = "bear-search"
-INSTALL = "pip install 'datasette-bear-search[mcp]'"
+SERVER_NAME = "bear-search"
+INSTALL_MCP = "pip install 'datasette-bear-search[mcp]'"
 # Notes are also resources, which people mention with @ in an assistant's app. 50 are listed.
-NOTE, LISTED, MARKDOWN = "note://", 50, "text/markdown"
+NOTE, LISTED, MARKDOWN_TYPE = "note://", 50, "text/markdown"
 
 
 class SdkMissing(Exception):
@@ -32,11 +32,11 @@ class SdkMissing(Exception):
     def __init__(self) -> None:
         super().__init__(
             "Serving notes to AI assistants needs version 2 of the Python package mcp. "
-            f"Install it with: {INSTALL}"
+            f"Install it with: {INSTALL_MCP}"
         )
 
 
-def build_server(library: Library) -> Server[Any]:
+def build_server(library: AgentLibrary) -> Server[Any]:
     """Return a server with the tools, for any transport, or raise SdkMissing."""
     try:
         import anyio.to_thread
@@ -65,7 +65,9 @@ def build_server(library: Library) -> Server[Any]:
         notes = await in_thread(_latest, library)
         resources = [
             types.Resource(
-                uri=f"{NOTE}{note_id}", name=printable(library.shown(title)), mime_type=MARKDOWN
+                uri=f"{NOTE}{note_id}",
+                name=printable(library.shown(title)),
+                mime_type=MARKDOWN_TYPE,
             )
             for note_id, title in notes
         ]
@@ -76,7 +78,7 @@ def build_server(library: Library) -> Server[Any]:
             uri_template=f"{NOTE}{{id}}",
             name="note",
             description="A note by its id, as search_notes gives it, or by source:key",
-            mime_type=MARKDOWN,
+            mime_type=MARKDOWN_TYPE,
         )
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
@@ -87,7 +89,8 @@ def build_server(library: Library) -> Server[Any]:
             text = (await in_thread(call, library, "get_notes", names)).text
         except ToolError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
-        contents = types.TextResourceContents(uri=printable(uri), mime_type=MARKDOWN, text=text)
+        uri = printable(uri)
+        contents = types.TextResourceContents(uri=uri, mime_type=MARKDOWN_TYPE, text=text)
         return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(context: Any, parameters: Any) -> types.ListPromptsResult:
@@ -97,21 +100,21 @@ def build_server(library: Library) -> Server[Any]:
                 title=prompt["title"],
                 arguments=[types.PromptArgument(name=prompt["argument"], required=True)],
             )
-            for name, prompt in PROMPTS.items()
+            for name, prompt in MCP_PROMPTS.items()
         ]
         return types.ListPromptsResult(prompts=prompts)
 
     async def get_prompt(context: Any, parameters: Any) -> types.GetPromptResult:
-        prompt = PROMPTS.get(parameters.name, {})
+        prompt = MCP_PROMPTS.get(parameters.name, {})
         if prompt.get("argument") not in (parameters.arguments or {}):
-            known = f"The prompts, each with an argument, are: {', '.join(PROMPTS)}."
+            known = f"The prompts, each with an argument, are: {', '.join(MCP_PROMPTS)}."
             raise MCPError(types.INVALID_PARAMS, known)
         text = printable_lines(Template(prompt["text"]).substitute(parameters.arguments))
         content = types.TextContent(text=text)
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
     return Server(
-        NAME,
+        SERVER_NAME,
         version=version("datasette-bear-search"),
         title="Notes",
         instructions=INSTRUCTIONS,
@@ -125,7 +128,7 @@ def build_server(library: Library) -> Server[Any]:
     )
 
 
-def serve_stdio(library: Library) -> None:
+def serve_stdio(library: AgentLibrary) -> None:
     """Serve the tools over stdin and stdout until stdin ends, or raise SdkMissing."""
     server = build_server(library)
     import anyio
@@ -159,7 +162,7 @@ def _listed(tool: Tool) -> Any:
     )
 
 
-def _latest(library: Library) -> list[tuple[int, str]]:
+def _latest(library: AgentLibrary) -> list[tuple[int, str]]:
     sql = f"""
         select id, title
         from notes

@@ -15,7 +15,7 @@ from ..index.config import hidden_by_environment
 from ..notes import ForeseenError, printable_lines
 from ..query.filters import FILTERS, Filter, operators
 from ..query.query import MODES
-from . import Library, ToolError, ToolResult, notes, search
+from . import AgentLibrary, ToolError, ToolResult, notes, search
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class Tool:
     run: Callable[..., ToolResult]  # takes the library, and all arguments as keywords
 
 
-def call(library: Library, name: str, arguments: Mapping[str, Any]) -> ToolResult:
+def call(library: AgentLibrary, name: str, arguments: Mapping[str, Any]) -> ToolResult:
     tools = {tool.name: tool for tool in TOOLS}
     if name not in tools:
         raise ToolError(f"There is no tool {name!r}. The tools are: {', '.join(tools)}.")
@@ -57,8 +57,8 @@ def register_tools(register: Callable[[Any], None]) -> None:
     """Register the tools with the package llm: ``llm -T search_notes "…"``."""
     import llm
 
-    def library() -> Library:
-        return Library(hidden_tags=hidden_by_environment(), redact=True)
+    def library() -> AgentLibrary:
+        return AgentLibrary(hidden_tags=hidden_by_environment(), redact=True)
 
     def function(name: str) -> Callable[..., str]:
         def run(**arguments: Any) -> str:
@@ -70,7 +70,7 @@ def register_tools(register: Callable[[Any], None]) -> None:
         register(llm.Tool(tool.name, tool.description, tool.input_schema, function(tool.name)))
 
 
-def read_text(library: Callable[[], Library], name: str, arguments: Mapping[str, Any]) -> str:
+def read_text(library: Callable[[], AgentLibrary], name: str, arguments: Mapping[str, Any]) -> str:
     """Return a tool's text for a model, also if it fails."""
     try:
         return call(library(), name, arguments).text
@@ -200,5 +200,5 @@ _ABOUT = yaml.safe_load(Path(__file__).with_name("tools.yaml").read_text(encodin
 _ABOUT["tools"]["search_notes"]["input"]["mode"]["enum"] = list(MODES)
 _ABOUT["tools"]["search_notes"]["input"]["filters"]["properties"] = FILTER_SCHEMAS
 INSTRUCTIONS: str = _ABOUT["instructions"]
-PROMPTS: dict[str, dict[str, str]] = _ABOUT["prompts"]
+MCP_PROMPTS: dict[str, dict[str, str]] = _ABOUT["prompts"]
 TOOLS = tuple(_tool(name, about) for name, about in _ABOUT["tools"].items())

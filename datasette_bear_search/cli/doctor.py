@@ -32,9 +32,9 @@ from .options import sidecar_option
 from .output import Command, Screen, clear_errors, echo, echo_json, screen_for, style
 
 # Its makers report the best quality below 100 million parameters (docs/ranking.md).
-MULTILINGUAL = "ibm-granite/granite-embedding-97m-multilingual-r2"
+MULTILINGUAL_MODEL = "ibm-granite/granite-embedding-97m-multilingual-r2"
 
-WORDS = {True: ("ok", "green"), False: ("problem", "red"), None: ("note", None)}
+OUTCOMES = {True: ("ok", "green"), False: ("problem", "red"), None: ("note", None)}
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _on_index(path: Path, finding: Finding) -> Finding:
 
 
 def _lines(finding: Finding, screen: Screen) -> Iterator[str]:
-    word, color = WORDS[finding.ok]
+    word, color = OUTCOMES[finding.ok]
     yield f"  {style(f'{word:<7}', screen, color=color)} {printable(finding.says)}"
     if finding.mend:
         yield f"{'fix:':>14} {printable(finding.mend)}"
@@ -321,7 +321,7 @@ def _fts_disagreement(path: Path) -> str | None:
     with closing(sqlite3.connect(uri, uri=True, timeout=5, isolation_level=None)) as connection:
         connection.execute("begin")
         try:
-            for table, rank in (("notes_fts", 0), (schema.WORDS, 1)):
+            for table, rank in (("notes_fts", 0), (schema.WORD_INDEX, 1)):
                 sql = f"insert into {table} ({table}, rank) values ('integrity-check', ?)"
                 connection.execute(sql, [rank])
         except sqlite3.OperationalError:
@@ -356,17 +356,17 @@ def _contents(connection: sqlite3.Connection) -> Findings:
             f"{counted(state.refused, 'passage')} can only be found by words: the model "
             f"{state.model} doesn't know most of their text, or failed to embed them."
         )
-        mend = None if state.has_vectors else f"datasette bear-index --model {MULTILINGUAL}"
+        mend = None if state.has_vectors else f"datasette bear-index --model {MULTILINGUAL_MODEL}"
         yield Finding("vectors", says, None, mend)
     elif passages:
         yield Finding("vectors", f"All passages have a vector from {state.model}")
-    recall = metadata.get_number(connection, vectors.RECALL)
+    recall = metadata.get_number(connection, vectors.RECALL_KEY)
     if state.has_vectors and recall is not None:
         says = (
             f"Searches by meaning choose from {min(vectors.candidates(connection), passages):,} of "
             f"{counted(passages, 'passage')}, which include {recall:.0%} of the nearest"
         )
-        if recall < vectors.LEAST_RECALL:
+        if recall < vectors.MIN_CANDIDATES_RECALL:
             says += (
                 ": this model's vectors are too much alike. So some notes that are close in "
                 "meaning aren't found."
@@ -383,7 +383,7 @@ def _contents(connection: sqlite3.Connection) -> Findings:
             f"{share:.0%} of the notes are in languages that the model wasn't made for "
             f"({', '.join(sorted(foreign))}): they can be found by words, but hardly by meaning."
         )
-        yield Finding("languages", says, None, f"datasette bear-index --model {MULTILINGUAL}")
+        yield Finding("languages", says, None, f"datasette bear-index --model {MULTILINGUAL_MODEL}")
 
 
 def _assistants() -> Findings:

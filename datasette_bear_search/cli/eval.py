@@ -112,7 +112,7 @@ def bear_eval(
                     copy = evaluation.copy_with_model(path, model, Progress(quiet=as_json))
                     other = f"model {model}", stack.enter_context(copy)
                 if judged:
-                    tried = {**evaluation.SETTINGS, **tried}
+                    tried = {**evaluation.TRIED_SETTINGS, **tried}
                 result = evaluation.evaluate(
                     index, queries, modes, settings=tried, other_model=other
                 )

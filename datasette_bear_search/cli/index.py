@@ -40,7 +40,7 @@ MAX_SKIPPED_LINES = 5
 # Passages per second that the bundled model embeds on two cores; used until a run measures it.
 TYPICAL_PACE = 25.0
 
-STOPPED = (
+INDEXING_STOPPED = (
     "Stopped. What is indexed so far can be searched; run datasette bear-index again to finish."
 )
 
@@ -321,7 +321,7 @@ def index_sources(selection: Selection, options: Options) -> str | None:
             ),
         )
     except KeyboardInterrupt:
-        echo(STOPPED, err=True)
+        echo(INDEXING_STOPPED, err=True)
         raise SystemExit(1) from None
     if report.failures and is_single:
         return report.failures[0].message

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import click
+
+Command = TypeVar("Command", bound=Callable[..., object])
 
 sidecar_option = click.option(
     "--sidecar",
@@ -16,7 +19,7 @@ sidecar_option = click.option(
 )
 
 
-def redact_option(*, default: bool | None) -> Any:
+def redact_option(*, default: bool | None) -> Callable[[Command], Command]:
     return click.option(
         "--redact/--no-redact",
         default=default,

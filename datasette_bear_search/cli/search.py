@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LIMIT = 10
 MAX_LIMIT = 100
-FORMATS = ("text", "json", "jsonl", "tsv", "markdown")
+OUTPUT_FORMATS = ("text", "json", "jsonl", "tsv", "markdown")
 
 NOTHING_FOUND = 1
 NOT_SEARCHED = 2  # as in grep, so that programs can tell "no results" from "the search failed"
@@ -77,7 +77,7 @@ class SearchCommand(output.Command):
 @click.option(
     "--format",
     "style",
-    type=click.Choice(FORMATS),
+    type=click.Choice(OUTPUT_FORMATS),
     default="text",
     help="Output format: json is the JSON API's response, jsonl only its rows  [default: text]",
 )
@@ -155,7 +155,7 @@ def bear_search(
         sys.exit(NOTHING_FOUND)
 
 
-class Found(NamedTuple):
+class Printout(NamedTuple):
     """What a command found, in the forms in which it is printed."""
 
     notes: Sequence[Hit] | Sequence[SimilarNote]
@@ -164,15 +164,15 @@ class Found(NamedTuple):
     text: str
 
 
-def _similar(library: Library, name: str, limit: int, unlinked: bool) -> Found:
+def _similar(library: Library, name: str, limit: int, unlinked: bool) -> Printout:
     from . import terminal
 
     found = library.similar(name, limit=limit, unlinked=unlinked)
     text = terminal.similar_text(found, output.screen_for(sys.stdout)) if found.notes else ""
-    return Found(found.notes, found.notices, found.to_json(), text)
+    return Printout(found.notes, found.notices, found.to_json(), text)
 
 
-def _results(library: Library, words: str, explain: bool, options: dict[str, Any]) -> Found:
+def _results(library: Library, words: str, explain: bool, options: dict[str, Any]) -> Printout:
     from ..search.results.json import json_body
     from . import terminal
 
@@ -195,10 +195,10 @@ def _results(library: Library, words: str, explain: bool, options: dict[str, Any
     body = json_body(results, notices, response.timing_ms, results.ranking.rerank)
     text = terminal.results_text(response, options["offset"], screen) if response.hits else ""
     explained = terminal.explanation(response) if explain else ""
-    return Found(response.hits, notices, body, "\n\n".join(filter(None, [text, explained])))
+    return Printout(response.hits, notices, body, "\n\n".join(filter(None, [text, explained])))
 
 
-def _print(found: Found, style: str) -> None:
+def _print(found: Printout, style: str) -> None:
     from . import terminal
 
     if style == "json":
@@ -284,12 +284,12 @@ def _filter_options(row: Filter) -> Iterator[click.Option]:
 def _complete(context: click.Context, option: click.Parameter, typed: str) -> list[str]:
     """Return the values in the notes that complete what was typed, for the shell."""
     from .. import Library
-    from ..query.suggest import Typed, completions
+    from ..query.suggest import WordAtCursor, value_completions
 
     try:
         with Library(context.params.get("sidecar_path")).open() as connection:
             row = FILTERS[str(option.name)]
-            found = completions(connection, Typed(typed, 0, len(typed), row.operator))
+            found = value_completions(connection, WordAtCursor(typed, 0, len(typed), row.operator))
             # A shell's menu isn't the place for others, and their lines would be further values.
             return [value for value, _ in found if value == printable(value)][:MAX_LIMIT]
     except ForeseenError:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LOCALHOST = "127.0.0.1"  # notes are served to this machine only
 DEFAULT_PORT = 8001
-STOPPED = "Stopped"
+SERVER_STOPPED = "Stopped"
 
 port_option = click.option(
     "--port", type=click.IntRange(0, 65535), help=f"Port on this machine  [default: {DEFAULT_PORT}]"
@@ -180,7 +180,7 @@ def bear_mcp(
         return _set_up(app, bundle, skill, options, yes)
     hidden_tags = hidden_tags or config.hidden_by_environment()
     try:
-        server.serve_stdio(agents.Library(sidecar_path, hidden_tags, redact=redact))
+        server.serve_stdio(agents.AgentLibrary(sidecar_path, hidden_tags, redact=redact))
     except server.SdkMissing as error:
         raise click.ClickException(str(error)) from None
     except masking.RedactionMissing as error:
@@ -256,7 +256,7 @@ def serve(
         if watches or source is not None:
             updater.update()
         uvicorn_server.run(sockets=[listener])  # waits for open requests, then calls the handler
-    echo(STOPPED)
+    echo(SERVER_STOPPED)
     updater.stop()
 
 
@@ -292,7 +292,7 @@ def _exit_on_ctrl_c(updaters: Mapping[Any, Updater]) -> Iterator[None]:
 
     def end(number: int, frame: object) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # people press it again
-        os.write(1, f"{STOPPED}\n".encode())  # not click, which may be writing now
+        os.write(1, f"{SERVER_STOPPED}\n".encode())  # not click, which may be writing now
         for updater in updaters.values():
             updater.stop()
         os._exit(0)

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from unicodedata import category, east_asian_width
 from urllib.parse import quote
 
-from ..notes import counted, local_day, printable
+from ..notes import counted, local_day, printable, without_parent_tags
 from ..search.engine import SearchResponse
 from ..search.notes.similar import SimilarNote, SimilarNotes
 from ..search.results.marks import END_MARK, MARK, unmarked
 from ..search.results.records import Hit
-from ..search.results.snippets import innermost, shortened, with_words_marked
+from ..search.results.snippets import shortened, with_words_marked
 from .output import PLAIN, Screen, echo, screen_for, style
 
 # Characters of a passage that are shown.
@@ -63,7 +63,7 @@ def tsv(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
     """Return a line per note: id, title, tags, day, URL, source, key, why and text."""
     rows = []
     for note in notes:
-        tags, day = " ".join(innermost(note.tags)), (note.modified or "")[:10]
+        tags, day = " ".join(without_parent_tags(note.tags)), (note.modified or "")[:10]
         facts = (note.id, note.title, tags, day, note.url or "", note.source, note.key)
         rows.append("\t".join(printable(str(value)) for value in (*facts, note.why, note.text)))
     return "\n".join(rows)
@@ -75,7 +75,7 @@ def markdown(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
         title = re.sub(r"([\\\[\]`*_<])", r"\\\1", printable(note.title) or "Untitled")
         # Escape only the characters that would end the link.
         address = quote(note.url or "", safe=string.punctuation.translate({40: None, 41: None}))
-        facts = [_dates(note), *(f"#{tag}" for tag in innermost(note.tags))]
+        facts = [_dates(note), *(f"#{tag}" for tag in without_parent_tags(note.tags))]
         link = f"[{title}]({address})" if note.url else title
         lines.append(f"- {_SEPARATOR.join([link, *map(printable, filter(None, facts))])}")
         if note.text:
@@ -151,7 +151,8 @@ def _card(number: int, note: Hit | SimilarNote, text: str, screen: Screen) -> st
     first, *more = (_linked(style(each, screen, bold=True), note.url, screen) for each in lines)
     card = [label + first, *(_INDENT + line for line in more)]
     heading = note.passage.heading if note.passage else None
-    facts = [_dates(note), " ".join(f"#{tag}" for tag in innermost(note.tags)), heading or ""]
+    tags = " ".join(f"#{tag}" for tag in without_parent_tags(note.tags))
+    facts = [_dates(note), tags, heading or ""]
     card += _block(_SEPARATOR.join(map(printable, filter(None, facts))), screen, dim=True)
     card += _block(text, screen)
     reasons = _SEPARATOR.join(filter(None, [printable(note.why), f"id {note.id}"]))

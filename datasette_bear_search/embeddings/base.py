@@ -26,7 +26,7 @@ RETRY_AFTER = 60.0
 # Seconds that an exiting process waits for a model that is being loaded.
 EXIT_SECONDS = 5.0
 # Characters of a query that are embedded: a book pasted into the box must not keep the model busy.
-QUERY_CHARACTERS = 2000
+EMBEDDED_QUERY_CHARACTERS = 2000
 # Query vectors kept in memory: typing, paging and going back need the same ones again and again.
 QUERY_CACHE = 1024
 
@@ -136,7 +136,7 @@ class ModelFacts(NamedTuple):
     settings: Mapping[str, Any]  # whatever else the vectors depend on, except prompts
 
 
-class Choice(NamedTuple):
+class ModelChoice(NamedTuple):
     """What a person chose about a model, written behind its name: ``@256@query=…@passage=…``."""
 
     dimensions: int | None = None  # numbers to keep of each vector; None: all
@@ -174,7 +174,7 @@ class Embedder(Model):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.choice = Choice()
+        self.choice = ModelChoice()
         self.truncate_dim: int | None = None
         self.prompts = Prompts()  # known when the model is loaded
         # Only for a model that a person or this program names: an index can come from anybody.
@@ -236,7 +236,7 @@ class Embedder(Model):
 
     # --- Called by others
 
-    def choose(self, choice: Choice) -> None:
+    def choose(self, choice: ModelChoice) -> None:
         """Apply what a person chose. Call this once, before the model is loaded."""
         # Dimensions are for models trained for it: Kusupati et al., "Matryoshka Representation
         # Learning", NeurIPS 2022. The library's truncate_dim isn't used, so that this works with
@@ -266,8 +266,8 @@ class Embedder(Model):
         return hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()
 
     def embed_query(self, text: str) -> bytes:
-        """Return the vector of a query's first QUERY_CHARACTERS, or raise ModelUnavailable."""
-        return self._query_vector(text[:QUERY_CHARACTERS])
+        """Return the vector of the beginning of a query, or raise ModelUnavailable."""
+        return self._query_vector(text[:EMBEDDED_QUERY_CHARACTERS])
 
     def embed_queries(self, texts: Sequence[str]) -> list[bytes | None]:
         """Return the vectors of several queries; None as in :meth:`embed_documents`."""
@@ -318,7 +318,7 @@ class Embedder(Model):
         if any(each is not None for each in self.choice):
             # An index may know the name without what changes nothing.
             changes = (None if used == own else used for own, used in pairs)
-            self.name = f"{self._plain_name}{Choice(self.truncate_dim, *changes)}"
+            self.name = f"{self._plain_name}{ModelChoice(self.truncate_dim, *changes)}"
 
     def _new_query_vector(self, text: str) -> bytes:
         [vector] = self._vectors([text], is_query=True)

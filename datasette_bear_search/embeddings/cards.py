@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import files
-from .names import split
+from .names import split_name
 
 # In a card: made for many languages, perhaps without naming them.
 MULTILINGUAL = "multilingual"
@@ -53,7 +53,7 @@ def languages(name: str) -> frozenset[str] | None:
     folder = _folder(name)
     if folder and (declared := _languages(_card(folder))):
         return declared
-    lower = f"{split(name)[0].lower()}:"
+    lower = f"{split_name(name)[0].lower()}:"
     for language, parts in _BY_NAME.items():
         if any(part in lower for part in parts.split()):
             return frozenset({language})
@@ -99,7 +99,7 @@ def may_shorten(name: str) -> bool:
 
 def _folder(name: str) -> Path | None:
     """Return the folder of a model that isn't on a server."""
-    plain, _ = split(name)
+    plain, _ = split_name(name)
     is_served = plain.partition(":")[0] in ("ollama", "openai", "llm")
     return None if is_served else files.model_folder(name) or files.model_folder(plain)
 

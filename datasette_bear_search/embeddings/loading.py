@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .base import ModelUnavailable, first_line, silent_libraries
-from .files import WEIGHTS, has_vocabulary
+from .files import WEIGHT_FILES, has_vocabulary
 
 # The parts of a model that modules.json and router_config.json may name.
 MODULES = re.compile(
@@ -104,7 +104,7 @@ def _problems(folder: Path) -> Iterator[str]:
         if path.is_dir():
             if path.is_symlink():  # the libraries would read what is in it
                 yield f"{place} is a link to another folder"
-        elif path.match(WEIGHTS):
+        elif path.match(WEIGHT_FILES):
             has_weights = True
         elif name == "adapter_config.json":
             yield f"{place} makes it an adapter of another model"

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
-from .base import Choice, ModelUnavailable
+from .base import ModelChoice, ModelUnavailable
 
 BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
 HUB_DEFAULT = "BAAI/bge-small-en-v1.5"
@@ -44,13 +44,13 @@ def full_name(model: str) -> str:
     return model
 
 
-def split(model: str) -> tuple[str, Choice]:
+def split_name(model: str) -> tuple[str, ModelChoice]:
     """Return a model's name without what a person chose about it, and that."""
     if not (match := _CHOSEN.fullmatch(model)):
-        return model, Choice()
+        return model, ModelChoice()
     name, dimensions, *prompts = match.groups()
     texts = (None if text is None else unquote(text) for text in prompts)
-    return name, Choice(int(dimensions) if dimensions else None, *texts)
+    return name, ModelChoice(int(dimensions) if dimensions else None, *texts)
 
 
 def is_hub_name(name: str) -> bool:
@@ -71,7 +71,7 @@ def trust(name: str) -> None:
     if is_trusted(name):
         return
     if not name.isprintable():  # a line of its own in the list
-        raise ModelUnavailable(f"No model can be named {printable(name)}.")
+        raise ModelUnavailable(f"No model can be named {printable_name(name)}.")
     path = trusted_models()
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -87,13 +87,13 @@ def trust(name: str) -> None:
 
 def refusal(name: str) -> ModelUnavailable:
     return ModelUnavailable(
-        f"The index names the model {printable(name)}, which nobody has named on this machine, so "
-        "it isn't used: whoever makes an index or a model could read your notes with it. "
-        "If you trust it, run: datasette bear-index --trust"
+        f"The index names the model {printable_name(name)}, which nobody has named on this "
+        "machine, so it isn't used: whoever makes an index or a model could read your notes with "
+        "it. If you trust it, run: datasette bear-index --trust"
     )
 
 
-def printable(name: str) -> str:
+def printable_name(name: str) -> str:
     return "".join(char if char.isprintable() else "\ufffd" for char in name[:200])
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..hookspecs import hooks
 from . import files, names
 from .backends import servers
-from .base import Choice, Embedder, broken_model
+from .base import Embedder, ModelChoice, broken_model
 from .files import BUNDLED_PACKAGE
 from .names import BUNDLED, HUB_DEFAULT, OURS
 
@@ -112,7 +112,7 @@ _embedders: dict[str, Embedder] = {}
 
 class _Model(NamedTuple):
     name: str  # full
-    choice: Choice
+    choice: ModelChoice
     factory: EmbedderFactory | None  # None: sentence-transformers
     is_trusted: bool
 
@@ -120,9 +120,9 @@ class _Model(NamedTuple):
 def _resolve(model: str) -> _Model:
     # Don't look at the disk for a name that nobody trusts here. A registered name or a folder may
     # look like NAME@256.
-    name, choice = names.split(model)
+    name, choice = names.split_name(model)
     if model != name and (model in _factories or names.is_trusted(model)):
-        name, choice = model, Choice()
+        name, choice = model, ModelChoice()
     if name in _factories:
         return _Model(name, choice, _factories[name], True)
     if factory := servers.factory_for(name):

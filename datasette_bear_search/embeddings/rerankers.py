@@ -13,7 +13,7 @@ from typing import Any
 from ..hookspecs import hooks
 from . import loading
 from .base import (
-    QUERY_CHARACTERS,
+    EMBEDDED_QUERY_CHARACTERS,
     Embedder,
     Model,
     ModelUnavailable,
@@ -91,7 +91,7 @@ class LocalReranker(Reranker):
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
         self.load()
-        query = without_surrogates(query[:QUERY_CHARACTERS])
+        query = without_surrogates(query[:EMBEDDED_QUERY_CHARACTERS])
         texts = [without_surrogates(passage) for passage in passages]
         with self._score_lock:
             scores = self._scores(query, texts) if texts else []

@@ -41,7 +41,7 @@ RESULTS = 100
 METRICS = ("nDCG@10", "Recall@10", "Recall@100", "MRR@10")
 MILLISECONDS = "ms/query"
 # Settings to try on a person's own judgments: name → parameters of the search page.
-SETTINGS: dict[str, dict[str, Any]] = {
+TRIED_SETTINGS: dict[str, dict[str, Any]] = {
     **{f"balance {share}": {"balance": share} for share in (0.3, 0.5, 0.6, 0.7, 0.8, 0.9)},
     **{f"recency {days}": {"recency": days} for days in (30, 90, 365)},
 }
@@ -272,10 +272,7 @@ def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
                 **{name: getattr(each, name) for name in _FACTS},
                 "queries": len(each.outcomes),
                 "modes": _means([each]),
-                "against_better_leg": [
-                    {"mode": it.mode, "leg": it.baseline, "difference": it.difference, "p": it.p}
-                    for it in each.comparisons
-                ],
+                "against_better_retriever": [vars(it) for it in each.comparisons],
                 "settings": [vars(it) for it in each.tried],
                 "proposal": each.proposal and vars(each.proposal),
                 "per_query": [asdict(outcome) for outcome in each.outcomes],

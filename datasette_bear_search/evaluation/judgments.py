@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ..index.file.schema import WORDS
+from ..index.file.schema import WORD_INDEX
 from ..languages import WORD
 from ..markdown import plain_text
 from ..notes import ForeseenError
+from ..query.query import MAX_QUERY_CHARACTERS
 from ..sqlite import sqlite3
 
 THIS_WAS_IT, NOT_IT = 1, 0  # the grades that a person gives
-# Characters of a query that are stored: the search doesn't read more.
-QUERY_CHARACTERS = 1000
 
 
 class EvaluationError(ForeseenError):
@@ -46,7 +45,7 @@ def answered(name: str, queries: Sequence[JudgedQuery], *, chooses: bool = False
 
 def normalized(query: str) -> str:
     """Return the form under which a query's judgments are stored, with single spaces."""
-    return " ".join(query.split())[:QUERY_CHARACTERS]
+    return " ".join(query.split())[:MAX_QUERY_CHARACTERS]
 
 
 def store(connection: sqlite3.Connection, query: str, source: str, key: str, grade: int) -> None:
@@ -96,7 +95,7 @@ def judged_queries(connection: sqlite3.Connection) -> QuerySet | None:
 # --- questions made from the notes
 
 # The number of questions (200 can show a difference of .05 in nDCG@10), and of words in one.
-KNOWN_ITEMS, FEWEST_WORDS, MOST_WORDS = 200, 4, 16
+KNOWN_ITEMS, MIN_ITEM_WORDS, MAX_ITEM_WORDS = 200, 4, 16
 # Minimum sum of 1 / (notes with the word): "here is how I did that" would fit any note.
 LEAST_RARITY = 0.3
 # Characters of a note that are searched for its rarest sentence.
@@ -134,7 +133,10 @@ def known_items(connection: sqlite3.Connection, count: int = KNOWN_ITEMS) -> Que
     @cache
     def notes_with(word: str) -> int:
         found = connection.execute(
-            f"select count(*) from (select 1 from {WORDS} where {WORDS} match ? limit 1000)",
+            f"""
+            select count(*)
+            from (select 1 from {WORD_INDEX} where {WORD_INDEX} match ? limit 1000)
+            """,
             [f'"{word}"'],
         )
         return int(found.fetchone()[0])
@@ -145,7 +147,8 @@ def known_items(connection: sqlite3.Connection, count: int = KNOWN_ITEMS) -> Que
         for text in _PARTS.split(plain_text(_CODE.sub("\n", body))):
             words = [] if "://" in text else WORD.findall(text)
             shared = [word for word in words if notes_with(word) > 1]
-            if len(words) <= MOST_WORDS and len(shared) >= FEWEST_WORDS and text.strip() != title:
+            has_length = len(words) <= MAX_ITEM_WORDS and len(shared) >= MIN_ITEM_WORDS
+            if has_length and text.strip() != title:
                 asked[" ".join(shared)] = sum(1 / notes_with(word) for word in set(shared))
         text = max(asked, key=lambda each: asked[each], default="")
         if text and asked[text] >= LEAST_RARITY:

@@ -22,12 +22,12 @@ from ..sources.base import SourceConfig, SourceError, seconds_in
 from ..sources.registry import absolute, get_kind, kind_of, names, new_name
 
 PLUGIN = "datasette-bear-search"
-ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_CONFIG"
+CONFIG_VARIABLE = "DATASETTE_BEAR_SEARCH_CONFIG"
 FILE_NAME = "bear-search.yaml"
 # Comma-separated tags whose notes are hidden from agents.
 HIDDEN_TAGS_VARIABLE = "DATASETTE_BEAR_SEARCH_HIDDEN_TAGS"
 
-SETTINGS = ("sources", "never_index_tags", "ranking", "prompts")
+CONFIGURATION_KEYS = ("sources", "never_index_tags", "ranking", "prompts")
 # Defaults for every search, named like the search page's parameters, with the lowest and highest
 # value of each.
 RANKING = {"balance": (0, 1), "recency": (0.01, 100_000)}
@@ -55,7 +55,7 @@ def hidden_by_environment() -> tuple[str, ...]:
 
 def find_configuration(given: Path | None) -> Path | None:
     """Return the given configuration file, the environment's, or the default one if it exists."""
-    if given is None and (chosen := os.environ.get(ENVIRONMENT_VARIABLE)):
+    if given is None and (chosen := os.environ.get(CONFIG_VARIABLE)):
         given = Path(chosen).expanduser()
     if given is None and (default := default_path()).is_file():
         given = default
@@ -181,7 +181,7 @@ def _settings(path: Path) -> Mapping[str, Any]:
     except FileNotFoundError:
         raise ConfigurationError(
             f"There is no configuration file at {path}. Check --config, or the environment "
-            f"variable {ENVIRONMENT_VARIABLE}."
+            f"variable {CONFIG_VARIABLE}."
         ) from None
     except OSError as error:
         raise ConfigurationError(
@@ -202,12 +202,12 @@ def _settings(path: Path) -> Mapping[str, Any]:
             "marks there."
         ) from None
     content = {} if content is None else content
-    wanted = f"begin with {': or '.join(SETTINGS)}:, and have below it what belongs to it"
+    wanted = f"begin with {': or '.join(CONFIGURATION_KEYS)}:, and have below it what belongs to it"
     _require(isinstance(content, Mapping), f"{path}: it has to {wanted}.")
     if "plugins" in content:  # Datasette's own file
         ours = (content["plugins"] or {}).get(PLUGIN)
         return ours if isinstance(ours, Mapping) else {}
-    _check_keys(content, SETTINGS, str(path))
+    _check_keys(content, CONFIGURATION_KEYS, str(path))
     return content
 
 

@@ -27,7 +27,7 @@ from .file import passages, schema, vectors
 from .file import sources as stored_sources
 from .file.database import PROMPTS, SidecarError, connect, has_vector_extension, is_made
 from .file.metadata import SEMANTIC, UNRELATED, get_meta, json_value, set_meta
-from .file.schema import EMBEDDED, FILES, REFUSED, VECTORS
+from .file.schema import EMBEDDED, FILES, PENDING, REFUSED, VECTORS
 from .file.sources import StoredSource
 from .run import changes
 from .run.changes import Snapshot
@@ -77,14 +77,14 @@ def tags_of(connection: sqlite3.Connection) -> tuple[str, ...]:
 def is_current(path: Path, file: Path) -> bool:
     """Return whether a restricted index was made from what the index at ``path`` has now."""
     with closing(connect(path)) as whole:
-        now = tokens(whole)
+        now = change_tokens(whole)
     with suppress(SidecarError, sqlite3.DatabaseError), closing(connect(file)) as connection:
         then = get_meta(connection, TEXT_THEN), get_meta(connection, VECTORS_THEN)
         return schema.is_current(connection) and now == then
     return False
 
 
-def tokens(whole: sqlite3.Connection) -> tuple[str | None, str | None]:
+def change_tokens(whole: sqlite3.Connection) -> tuple[str | None, str | None]:
     """Return tokens of an index's text and of its vectors, which change whenever these do."""
     return get_meta(whole, TEXT), get_meta(whole, vectors.CHANGED)
 
@@ -146,13 +146,14 @@ def copy_vectors(whole: sqlite3.Connection, connection: sqlite3.Connection) -> i
 
     For a text that the model couldn't embed, that is known, too.
     """
-    sql = "select distinct content_hash from passages where not embedded"
+    sql = f"select distinct content_hash from passages where vector_state = '{PENDING}'"
     pending = [content_hash for (content_hash,) in connection.execute(sql)]
     sql = f"""
     select content_hash, vector
     from passages
     left join {VECTORS} on passage_id = passages.id
-    where content_hash in (select value from json_each(?)) and embedded in ({EMBEDDED}, {REFUSED})
+    where content_hash in (select value from json_each(?))
+      and vector_state in ('{EMBEDDED}', '{REFUSED}')
     group by content_hash
     """
     for start in range(0, len(pending), _TEXTS_AT_A_TIME):

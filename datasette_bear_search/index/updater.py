@@ -31,7 +31,7 @@ from . import watch
 from .run.changes import Snapshot
 from .run.report import Hooks, Report
 
-STOPPED = (
+UPDATE_STOPPED = (
     "Updating has stopped unexpectedly, and the index stays as it is. Start the server again; if "
     "it happens again, run datasette bear-index, which says why."
 )
@@ -133,7 +133,7 @@ class Updater:
             if activity.embeds and not self.activity.embeds:
                 self._on_vectors()
             self.activity = activity
-        self.activity = Activity(problems={"": STOPPED})
+        self.activity = Activity(problems={"": UPDATE_STOPPED})
 
 
 def _write(stream: IO[bytes], message: object) -> None:

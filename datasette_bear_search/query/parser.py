@@ -16,7 +16,7 @@ from .filters import Filters, operators
 from .lexer import Token
 
 # Words that reveal a sentence. In capitals they may be abbreviations: IT, US.
-SENTENCE_WORDS = frozenset(
+WORDS_OF_SENTENCES = frozenset(
     "a an the this that these those is are was were be been do does did has have had i you he she "
     "it we they my your his her its our their me us them of to in on at for from with by as about "
     "into than how what why when where which who whose should can could would will must may might "
@@ -191,7 +191,7 @@ def is_sentence(tokens: Sequence[Token]) -> bool:
     words = [token.bare for token in tokens if token.kind == "word" and not is_operator(token)]
     if any(map(_opens_near, tokens, tokens[1:])) or all(len(word) == 1 for word in words):
         return False  # no sentence has NEAR( in it, and the a of "a AND b" isn't an article
-    if any(word in SENTENCE_WORDS for word in words):
+    if any(word in WORDS_OF_SENTENCES for word in words):
         return True
     letters = [letter for word in words for letter in word if letter.isalpha()]
     has_group = any(token.kind == "open" for token in tokens)

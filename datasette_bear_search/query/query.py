@@ -22,13 +22,13 @@ RETRIEVERS = ("keyword", "semantic")
 EVALUATED_MODES = (*RETRIEVERS, "hybrid")
 
 # A question has some dozens of words. A pasted page is cut, because each word costs a scan.
-MAX_CHARACTERS = 1000
-MAX_WORDS = 64
+MAX_QUERY_CHARACTERS = 1000
+MAX_QUERY_WORDS = 64
 
 
 @dataclass(frozen=True)
 class Query:
-    text: str  # as typed, without control characters, cut to MAX_CHARACTERS
+    text: str  # as typed, without control characters, cut to MAX_QUERY_CHARACTERS
     meaning: str = ""  # the text to embed, without filters, exclusions and syntax
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
@@ -39,14 +39,14 @@ class Query:
     is_boolean: bool = False
     in_title: bool = False
     ends_in_space: bool = False  # so the last word is complete; text itself has no final space
-    beginning: str = ""  # the last word, if more of it may follow
+    unfinished_word: str = ""  # the last word, if more of it may follow
     open_phrase: str = ""  # the phrase without a closing quotation mark; more of it may follow
     match: str | None = None  # FTS5 expression; None if the text has no word for FTS5
     exact: str | None = None  # its matches rank first if they contain the exact_substrings, too
     mode: str = "auto"
     typed_filters: Filters = field(default_factory=Filters)  # from the text
     notices: tuple[str, ...] = ()
-    understood: tuple[Clause, ...] = ()
+    clauses: tuple[Clause, ...] = ()
     filters_beside: Filters = field(default_factory=Filters)
 
     @property
@@ -69,7 +69,7 @@ class Query:
         return tuple(word for word in self.identifiers if not fts5.survives_tokenizer(word))
 
     def text_without(self, clause: Clause) -> str:
-        """Return the text without one of the ``understood`` clauses."""
+        """Return the text without one of its ``clauses``."""
         before, after = self.text[: clause.start].rstrip(), self.text[clause.end :].lstrip()
         space = "" if before.endswith("(") or after.startswith(")") else " "
         return f"{before}{space}{after}".strip()
@@ -97,12 +97,12 @@ def parse(
         terms = boolean.wanted
     else:
         terms = tuple(token for token in reading.tokens if token.kind in ("word", "phrase"))
-    if len(terms) > MAX_WORDS:
-        terms, boolean = terms[:MAX_WORDS], None
-        notices.append(f"Only the first {MAX_WORDS} words were searched for.")
-    understood = [*reading.clauses, *filter(None, [time])]
+    if len(terms) > MAX_QUERY_WORDS:
+        terms, boolean = terms[:MAX_QUERY_WORDS], None
+        notices.append(f"Only the first {MAX_QUERY_WORDS} words were searched for.")
+    clauses = [*reading.clauses, *filter(None, [time])]
     if boolean:
-        understood = _with_boolean(text, reading.tokens, boolean, understood)
+        clauses = _with_boolean(text, reading.tokens, boolean, clauses)
         if boolean.ignores_or:
             notices.append(
                 "OR can't be combined with filters (tag:) or exclusions (-); "
@@ -121,11 +121,11 @@ def parse(
         in_title=reading.in_title,
         ends_in_space=ends_in_space,
         open_phrase=_open_phrase(terms) if not ends_in_space else "",
-        beginning=_beginning(text, terms) if not (boolean or ends_in_space) else "",
+        unfinished_word=_unfinished_word(text, terms) if not (boolean or ends_in_space) else "",
         match=boolean.match if boolean else None,
         typed_filters=reading.filters & moments,
         notices=(*notices, *reading.notices),
-        understood=tuple(sorted(understood, key=lambda clause: clause.start)),
+        clauses=tuple(sorted(clauses, key=lambda clause: clause.start)),
         filters_beside=filters or Filters(),
     )
     return _with_expressions(_with_terms(query, terms))
@@ -140,7 +140,7 @@ def literal(query: Query) -> Query:
     """Return the same search, reading the whole text as words even if it looks like syntax."""
     words = re.sub(r'["*]', " ", query.text.translate(QUOTES)).split()
     plain = Query(query.text, mode=query.mode, filters_beside=query.filters_beside)
-    terms = [Token("word", word, 0, 0) for word in words[:MAX_WORDS]]
+    terms = [Token("word", word, 0, 0) for word in words[:MAX_QUERY_WORDS]]
     return _with_expressions(_with_terms(plain, terms))
 
 
@@ -207,10 +207,10 @@ def completed(query: Query, completions: Iterable[str]) -> Query:
 
 def _cleaned(text: str) -> tuple[str, list[str]]:
     text = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]", " ", text).split())
-    if len(text) <= MAX_CHARACTERS:
+    if len(text) <= MAX_QUERY_CHARACTERS:
         return text, []
-    return text[:MAX_CHARACTERS].rstrip(), [
-        f"Only the first {MAX_CHARACTERS:,} characters were searched for."
+    return text[:MAX_QUERY_CHARACTERS].rstrip(), [
+        f"Only the first {MAX_QUERY_CHARACTERS:,} characters were searched for."
     ]
 
 
@@ -259,7 +259,7 @@ def _with_boolean(
     return widened
 
 
-def _beginning(text: str, terms: Sequence[Token]) -> str:
+def _unfinished_word(text: str, terms: Sequence[Token]) -> str:
     """Return the last word if it may be incomplete; a single letter is too little to go on."""
     last = terms[-1] if terms else None
     if last is None or last.kind != "word" or last.end < len(text) or not last.text.isalnum():
@@ -292,7 +292,7 @@ def _with_terms(query: Query, terms: Sequence[Token]) -> Query:
             words.append(term.bare)
     if len(words) == len(terms) == 1 and fts5.is_compound(words[0]):
         identifiers, words = words, []
-    if not query.understood and len(punctuation) == len(terms):
+    if not query.clauses and len(punctuation) == len(terms):
         words = punctuation  # if that is all that was typed, search for it
     return replace(
         query,

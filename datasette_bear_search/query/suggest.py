@@ -14,13 +14,13 @@ from .dates import SPANS
 from .filter_values import read_operator
 from .filters import operators
 from .lexer import QUOTES, tokenize
-from .query import MAX_CHARACTERS
+from .query import MAX_QUERY_CHARACTERS
 
 MAX_VALUES = 8
 # Only a few titles, so as not to cover the results below, which show the same notes.
-MAX_TITLES = 3
+MAX_SUGGESTED_TITLES = 3
 # As few tags, and as few folders, for a word that isn't the value of an operator.
-MAX_PLACES = 2
+MAX_TAGS_AND_FOLDERS = 2
 
 # Too many names begin with a single letter, and "is" and "in" are more often ordinary words.
 SHORTEST_WORD = 2
@@ -51,7 +51,7 @@ class Suggestions:
 
 
 @dataclass(frozen=True)
-class Typed:
+class WordAtCursor:
     """The word, or the value of an operator, that is being typed at the cursor."""
 
     value: str
@@ -66,11 +66,11 @@ def suggest(connection: sqlite3.Connection, text: str, cursor: int) -> Suggestio
 
     :param cursor: the number of characters before it
     """
-    typed = typed_at(text, cursor) if len(text) <= MAX_CHARACTERS else None
+    typed = typed_at(text, cursor) if len(text) <= MAX_QUERY_CHARACTERS else None
     if typed is None:
         return Suggestions(cursor, cursor)
     if typed.name:
-        values = completions(connection, typed)
+        values = value_completions(connection, typed)
         found = tuple(islice(_written(typed, values, text[typed.end :]), MAX_VALUES))
     else:
         found = (
@@ -81,27 +81,27 @@ def suggest(connection: sqlite3.Connection, text: str, cursor: int) -> Suggestio
     return Suggestions(typed.start, typed.end, found)
 
 
-def typed_at(text: str, cursor: int) -> Typed | None:
+def typed_at(text: str, cursor: int) -> WordAtCursor | None:
     """Return what is being typed; None in a phrase or inside a word."""
     before = re.sub(r"\s", " ", text[:cursor]).translate(QUOTES)
     # Add the closing quotation mark that hasn't been typed yet.
     closed = before + '"' * (before.count('"') % 2)
     tokens = tokenize(closed)
     if not tokens or tokens[-1].end < len(before):
-        return Typed("", cursor, cursor)
+        return WordAtCursor("", cursor, cursor)
     start = tokens[-1].start
     start += before.startswith("-", start)
     typed, rest = before[start:], text[cursor:]
     rest_of_word = 1 if rest.startswith('"') else len(re.split(r'[\s()"]', rest, maxsplit=1)[0])
     end = cursor + rest_of_word
     if typed.startswith("#"):
-        return Typed(typed[1:], start, end, "tag", is_hash=True)
+        return WordAtCursor(typed[1:], start, end, "tag", is_hash=True)
     name, colon, value = typed.partition(":")
     if colon and name.lower() in operators():
-        return Typed(value.removeprefix('"'), start, end, name.lower())
+        return WordAtCursor(value.removeprefix('"'), start, end, name.lower())
     if tokens[-1].kind != "word" or rest_of_word:
         return None
-    return Typed(typed, start, cursor)
+    return WordAtCursor(typed, start, cursor)
 
 
 def _operators(beginning: str) -> list[Suggestion]:
@@ -114,18 +114,20 @@ def _operators(beginning: str) -> list[Suggestion]:
     ]
 
 
-def _places(connection: sqlite3.Connection, typed: Typed, following: str) -> Iterator[Suggestion]:
+def _places(
+    connection: sqlite3.Connection, typed: WordAtCursor, following: str
+) -> Iterator[Suggestion]:
     if len(typed.value) <= SHORTEST_WORD:
         return
     begins = re.compile(rf"(?:.*/)?{re.escape(typed.value)}", re.IGNORECASE)
     for name, label in (("tag", "#{}"), ("path", "{}/")):
         named = replace(typed, name=name)
-        values = (value for value in completions(connection, named) if begins.match(value[0]))
-        for each in islice(_written(named, values, following), MAX_PLACES):
+        values = (value for value in value_completions(connection, named) if begins.match(value[0]))
+        for each in islice(_written(named, values, following), MAX_TAGS_AND_FOLDERS):
             yield replace(each, label=label.format(each.label))
 
 
-def completions(connection: sqlite3.Connection, typed: Typed) -> Values:
+def value_completions(connection: sqlite3.Connection, typed: WordAtCursor) -> Values:
     """Return the values that complete the typed one, and how many notes have each."""
     if typed.name == "tag":
         return _tags(connection, typed.value)
@@ -175,7 +177,7 @@ def _note_count(connection: sqlite3.Connection, name: str, value: str) -> int:
     return int(connection.execute(sql, parameters).fetchone()[0])
 
 
-def _dates(connection: sqlite3.Connection, typed: Typed) -> Iterator[tuple[str, int]]:
+def _dates(connection: sqlite3.Connection, typed: WordAtCursor) -> Iterator[tuple[str, int]]:
     """Yield spans, years and, once a year is typed, its months, if they have notes."""
     # Complete only the date after "2024.." or ">=".
     beginning = re.sub(r"^(.*\.\.|[<>]=?)", "", typed.value)
@@ -199,7 +201,7 @@ def _dates(connection: sqlite3.Connection, typed: Typed) -> Iterator[tuple[str, 
                 yield lead + date, notes
 
 
-def _written(typed: Typed, values: Values, following: str) -> Iterator[Suggestion]:
+def _written(typed: WordAtCursor, values: Values, following: str) -> Iterator[Suggestion]:
     """Yield the values in the form in which they are typed. Skip those that can't be typed."""
     space = "" if following.startswith((" ", ")")) else " "
     for value, notes in values:
@@ -231,7 +233,7 @@ def _titles(connection: sqlite3.Connection, text: str) -> list[Suggestion]:
         where {condition}
           and id not in ({_COPIES})
         order by title like :beginning escape '^' desc, length(title), title
-        limit {MAX_TITLES}
+        limit {MAX_SUGGESTED_TITLES}
         """,
         parameters,
     )

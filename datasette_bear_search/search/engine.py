@@ -22,7 +22,7 @@ from .planning.planner import Plan
 from .redaction import masking
 from .request import SearchRequest
 from .results.records import Hit, Results
-from .results.rerank import first_stage, reranked_results, reranker_for
+from .results.rerank import reranked_results, reranked_window, reranker_for
 from .results.retrieve import retrieve
 from .results.snippets import show
 
@@ -137,7 +137,7 @@ class Pipeline:
     def _forget_words(self, connection: sqlite3.Connection) -> None:
         # Pages and JSON show corrections and completions. They mustn't reveal words that occur only
         # in secrets.
-        if masking.words_of_secrets(connection, self.planned.foreign_words):
+        if masking.words_of_secrets(connection, self.planned.revealed_words):
             self.planned = self._plan(connection, correct=False)
         query = self.planned.query
         if secret := masking.words_of_secrets(connection, query.completions):
@@ -175,7 +175,7 @@ class Pipeline:
         request, limit_ms = self._request, self._time_limit_ms
         size, offset = request.size, request.offset
         if self._reranker:
-            size, offset = first_stage(size, offset)
+            size, offset = reranked_window(size, offset)
         started = time.perf_counter()
         try:
             with time_limit(connection, limit_ms), snapshot(connection):

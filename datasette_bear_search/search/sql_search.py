@@ -42,7 +42,7 @@ def found_notes(
         f"Searched for {meant} instead of {typed}." for typed, meant in response.corrections
     )
     changed = changed_notice(freshness.changes_since_indexing(database.file_of(connection)))
-    others = filter(None, [*response.results.plan.remarks, *response.notices, changed])
+    others = filter(None, [*response.results.plan.hints, *response.notices, changed])
     return _with_notices([_hit_row(hit) for hit in response], [*corrections, *others])
 
 

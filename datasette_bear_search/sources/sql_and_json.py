@@ -39,14 +39,14 @@ NEEDED = ("key", "title", "body")
 FLAGS = ("pinned", "archived", "trashed")
 OPTIONAL = ("created", "modified", "url", "tags", *FLAGS, "attachments")
 
-FORMATS = ("markdown", "html", "text")
+BODY_FORMATS = ("markdown", "html", "text")
 
 # The epochs of numeric dates, in seconds after 1970.
 EPOCHS = {"unix": 0, "apple": APPLE_EPOCH}
 TIMEZONES = ("utc", "local")
 
 # Seconds. Reading all of a large database takes some; a join without a condition takes forever.
-TIME_LIMIT = 60.0
+QUERY_SECONDS = 60.0
 
 # In seconds, this is the year 5138, so larger numbers are milliseconds or an even smaller unit.
 _NO_SECONDS = 1e11
@@ -77,7 +77,8 @@ class Records(FileSource):
         super().__init__(location, name)
         self.app = str(app)
         options = {"format": format, "epoch": epoch, "timezone": timezone}
-        for option, allowed in (("format", FORMATS), ("epoch", [*EPOCHS]), ("timezone", TIMEZONES)):
+        known = {"format": BODY_FORMATS, "epoch": [*EPOCHS], "timezone": TIMEZONES}
+        for option, allowed in known.items():
             value = options[option]
             checked_option(option, value, value in allowed, f"one of {', '.join(allowed)}")
         self.format, self.timezone, self.epoch = format, timezone, EPOCHS[epoch]
@@ -180,7 +181,7 @@ class SQLQuery(Records):
         name: str = "",
         *,
         sql: str = "",
-        time_limit: float = TIME_LIMIT,
+        time_limit: float = QUERY_SECONDS,
         **options: Any,
     ) -> None:
         super().__init__(location, name, **options)

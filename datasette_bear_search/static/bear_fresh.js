@@ -1,4 +1,4 @@
-/* The line on how fresh the index is: it follows what bear-serve does, and its button needs no new page. */
+/* Keeps the line about the index's freshness up to date, and lets its button work without a new page. */
 (() => {
   "use strict";
 
@@ -12,7 +12,7 @@
       for (const id of ["bear-fresh", "bear-problems"]) {
         document.getElementById(id)?.replaceWith(page.getElementById(id));
       }
-    } catch {} // the server was stopped: the line stays as it is
+    } catch {} // the server was stopped, so keep the line
   }
 
   let timer;

@@ -1,10 +1,10 @@
-/* A note under the fingers: links to its headings, copies, an outline that says where one is, keys. */
+/* Makes a note interactive: links to its headings, copy buttons, the current heading in the outline, keys. */
 (() => {
   "use strict";
 
   const page = document.querySelector("body.bear-note");
 
-  /* A link at each heading, also of a note that is shown beside results. */
+  /* Add a link to each heading, also of a note that is shown beside results. */
   function addAnchors() {
     for (const heading of document.querySelectorAll(".bear-text :is(h2, h3, h4, h5, h6)[id]")) {
       const label = `Copy link to ${heading.textContent}`;

@@ -1,4 +1,4 @@
-/* The selected note beside the results, at the place that was found. The address holds which one it is. */
+/* Shows the selected note beside the results, at the matching passage. The hash of the URL is the selected card. */
 (() => {
   "use strict";
 
@@ -6,7 +6,7 @@
   const pane = document.getElementById("bear-preview");
   if (!results || !pane) return;
 
-  // Milliseconds: so long a selection rests before its note is fetched.
+  // Milliseconds that a card must stay selected before its note is fetched.
   const REST = 120;
   const KEPT = 30; // notes
 
@@ -36,7 +36,7 @@
         if (notes.size > KEPT) notes.delete(notes.keys().next().value);
       }
     } catch {
-      return; // the note before stays; its page says what is wrong
+      return; // keep the previous note; the note's own page shows the error
     }
     if (own !== underWay) return;
     shown = url;
@@ -51,7 +51,7 @@
 
   document.addEventListener("bear-shown", ({ detail }) => {
     const card = atAddress() || first();
-    // While somebody types, the note waits for the rest.
+    // While somebody types, don't fetch the note until all results are loaded.
     if (!detail.isPartial) select(card);
     else if (isWide.matches) card?.setAttribute("aria-current", "true");
   });
@@ -77,6 +77,6 @@
   select(atAddress() || first());
   const focus = () => atAddress()?.querySelector(".bear-title").focus({ preventScroll: true });
   focus();
-  // Browsers go to the fragment later, and take the focus away.
+  // Browsers jump to the fragment later, which removes the focus.
   addEventListener("load", () => setTimeout(() => document.activeElement === document.body && focus(), 50));
 })();

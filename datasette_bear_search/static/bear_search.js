@@ -1,5 +1,5 @@
-/* The search page under the fingers: results follow the box and the filters, keys move over them. Without this script the
-   page is a form with links that does all of it. What is shown is always the HTML that the server made. */
+/* Makes the search page interactive: results update while you type or choose filters, and keys move through them.
+   Without this script, the page is a form with links that does the same. All HTML comes from the server. */
 (() => {
   "use strict";
 
@@ -8,16 +8,16 @@
   const results = document.getElementById("bear-results");
   if (!form || !box || !results) return;
 
-  // All times are milliseconds. Keys that follow each other faster than this, such as one held down, are one search; and
-  // so long a search that is under way may still be answered before the next one takes its place.
+  // All times are in milliseconds. Keys that follow each other faster than this, such as one held down, start one
+  // search. A running search gets this much time to finish before the next one replaces it.
   const BURST = 30;
-  // While somebody types, only the first results come. After such a rest the others follow.
+  // While you type, only the first results are loaded. The others are loaded after a pause of this length.
   const PAUSE = 200;
-  // After such a rest, what is on the screen is an entry of the history, and its count is read out.
+  // After a pause of this length, the results get a history entry, and screen readers announce their number.
   const REST = 1000;
-  // After a search that took longer, the next is preceded by one for words alone, unless that took as long or is all.
+  // If a search took longer than this, the next one first shows the results for words alone, if they come faster.
   const SLOW = 150;
-  // While the model is loading, results by meaning are asked for again so often.
+  // How often to search again while the model is loading.
   const RETRIES = 30;
   const RETRY_AFTER = 1000;
   const LOADING = "model is still loading";
@@ -25,7 +25,7 @@
 
   const UNANSWERED = "Can't reach the server. These are your previous results. Press Enter to retry.";
 
-  // The count is read out, not the whole list.
+  // Screen readers announce the number of results, not the whole list.
   results.removeAttribute("aria-live");
   const announcement = element("p", { className: "bear-hidden" });
   const failure = element("p", { className: "bear-notice bear-failure" });
@@ -34,19 +34,19 @@
 
   // Searching
 
-  let shown = searchOf(location); // what the results on the screen answer; null if only by words
-  let isPartial = false; // whether that are the first results only
-  let underWay = null; // AbortController of the search that is under way
-  const took = { meaning: 0, words: 0 }; // ms; the rest needs no new vector
-  let isSettled = true; // whether the current entry of the history stays as it is
+  let shown = searchOf(location); // the search whose results are shown; null if by words only
+  let isPartial = false; // whether only the first results are shown
+  let underWay = null; // AbortController of the running search
+  const took = { meaning: 0, words: 0 }; // ms
+  let isSettled = true; // whether the next search gets a history entry of its own
   let lastKey = 0;
   let burst, pause, rest, retry; // timers
 
-  /* Show the results at an address.
-     isTyping: the search may change with the next key, so that it is not yet an entry of the history of its own.
-     isPast: the history has the address already.
-     isRest: its first results are on the screen.
-     retries: how often the same was asked for before, because the model was loading. */
+  /* Show the results at a URL.
+     isTyping: the next key may change the search, so it doesn't get a history entry of its own yet.
+     isPast: the history has the URL already.
+     isRest: the first results are already shown.
+     retries: how often the same search was repeated because the model was loading. */
   async function search(url, { isTyping = false, isPast = false, isRest = false, retries = 0 } = {}) {
     cancel(isRest);
     const own = (underWay = new AbortController());
@@ -116,7 +116,7 @@
     if (response.status >= 500) {
       throw new Failure(fresh?.querySelector(".message-error")?.textContent ?? UNANSWERED);
     }
-    // Another page, such as one to log in, is the browser's to show.
+    // Let the browser show any other page, such as a login page.
     if (!fresh) location.assign(url);
     return fresh ? page : new Promise(() => {});
   }
@@ -128,10 +128,10 @@
     const openAgain = keepOpen();
     isPartial = fresh.hasAttribute("data-first");
     const isRestKept = isPartial && part("bear-found");
-    if (isRestKept) for (const id of ["bear-count", "bear-said", "bear-found"]) patch(part(id), part(id, fresh));
+    if (isRestKept) for (const id of ["bear-count", "bear-notices", "bear-found"]) patch(part(id), part(id, fresh));
     else patch(results, fresh);
-    // What narrows a search is that of the search before, until it follows: it keeps its place, but can't be used.
-    for (const id of ["bear-menus", "bear-ways"]) if (part(id)) part(id).inert = isRestKept;
+    // The menus still belong to the previous search: they stay visible, but can't be used until theirs are loaded.
+    for (const id of ["bear-menus", "bear-formats"]) if (part(id)) part(id).inert = isRestKept;
     openAgain();
     focusAgain();
   }
@@ -140,7 +140,7 @@
     return within.querySelector(`#${id}`);
   }
 
-  /* Make something what it is on another page. Within it, what stays the same isn't touched, if it has an id. */
+  /* Replace an element's content by that of the element on a fresh page. Equal children with ids aren't touched. */
   function patch(old, fresh) {
     old.removeAttribute("aria-current"); // of the selected card
     if (old.isEqualNode(fresh)) return;
@@ -156,7 +156,7 @@
     while (old.childNodes.length > nodes.length) old.lastChild.remove();
   }
 
-  /* What somebody unfolded in the results; call it to unfold the same in those that took their place. */
+  /* Return a function that opens the same details in new results as are open now. */
   function keepOpen() {
     const nameOf = (details) => {
       const summary = details.querySelector("summary").textContent.replace(/\d/g, "").trim();
@@ -170,7 +170,7 @@
     };
   }
 
-  /* What has the focus in the results; call it to focus the same thing in those that took their place. */
+  /* Return a function that focuses the same element in new results as has the focus now. */
   function keepFocus() {
     const focused = document.activeElement;
     if (!results.contains(focused) || focused === results) return () => {};
@@ -199,7 +199,7 @@
   function addressOfForm() {
     const url = new URL(form.action);
     const data = new FormData(form);
-    // The first choice is what holds without one.
+    // The first choice is the default.
     for (const select of form.querySelectorAll("select")) {
       if (select.selectedIndex === 0) data.delete(select.name);
     }
@@ -213,7 +213,7 @@
     return new URLSearchParams(url.search).toString();
   }
 
-  /* The form as it is on another page, but for what somebody is typing just now. */
+  /* Copy the form of a fresh page, except for the field in which somebody is typing. */
   function copyForm(page, typedBefore) {
     const fresh = page.querySelector("form.bear-form");
     for (const field of form.querySelectorAll("[type=hidden]")) field.remove();
@@ -241,16 +241,16 @@
     }
   }
 
-  // History: one entry for each thing that was looked for, not for each key
+  // History: one entry for each search, not for each key
 
   function remember(url) {
-    if (url.pathname === location.pathname && searchOf(url) === searchOf(location)) return; // perhaps at a card
+    if (url.pathname === location.pathname && searchOf(url) === searchOf(location)) return; // the hash of a card may differ
     try {
       if (isSettled) history.pushState(null, "", url);
       else history.replaceState(null, "", url);
       isSettled = false;
     } catch {
-      // Safari allows a hundred in thirty seconds; the address then follows a little later.
+      // Safari allows 100 changes in 30 seconds. The next search updates the address.
     }
   }
 
@@ -261,19 +261,19 @@
   }
 
   addEventListener("popstate", () => {
-    if (searchOf(location) === shown && !underWay) return; // only another place on the same page
+    if (searchOf(location) === shown && !underWay) return; // only the hash changed
     isSettled = true;
     const url = new URL(location);
     box.value = url.searchParams.get("q") ?? "";
     search(url, { isPast: true });
   });
 
-  // What starts a search
+  // Starting a search
 
   function typed() {
     const isAlone = !underWay && performance.now() - lastKey > BURST;
     lastKey = performance.now();
-    for (const timer of [burst, pause, retry]) clearTimeout(timer); // nothing may come between a key and its search
+    for (const timer of [burst, pause, retry]) clearTimeout(timer); // only the latest key starts a search
     burst = setTimeout(followBox, isAlone ? 0 : BURST);
   }
 
@@ -286,7 +286,7 @@
     }
   }
 
-  // Of the document, since a field of the form may stand elsewhere on the page.
+  // On the document, because fields of the form may be elsewhere on the page.
   document.addEventListener("input", ({ target, isComposing }) => {
     const follows = target === box || (target.form === form && target.type === "range");
     if (follows && !isComposing) typed();
@@ -306,12 +306,12 @@
     event.preventDefault();
     used();
     const url = addressOfForm();
-    if (url.href === location.href) isSettled = true; // also if the next key comes before the answer
+    if (url.href === location.href) isSettled = true; // even if the next key comes before the response
     search(url);
-    if (matchMedia("(hover: none)").matches) box.blur(); // so that the keyboard leaves the screen
+    if (matchMedia("(hover: none)").matches) box.blur(); // hides the on-screen keyboard
   });
 
-  /* Chips, facets, months, more notes: links to other searches are followed without leaving the page. */
+  /* Follow links to other searches (chips, facets, months, next pages) without leaving the page. */
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button || hasModifier(event) || event.shiftKey) return;
     const link = event.target.closest?.("a[href]");
@@ -325,11 +325,11 @@
     search(url).then(() => isNextPage && results.scrollIntoView());
   });
 
-  /* A click elsewhere folds up our menus; Datasette before 1.0 would fold up all details. */
+  /* A click elsewhere closes our menus. Datasette before 1.0 would close all details. */
   let unfolded = [];
   addEventListener("click", () => (unfolded = document.querySelectorAll(".content details[open]")), true);
   addEventListener("click", ({ target, detail }) => {
-    // Enter in a field clicks the form's first button, too, but no mouse was there.
+    // Enter in a field also clicks the form's first button, without a mouse (detail is 0).
     for (const each of unfolded) each.open = !each.matches(".bear-menu") || !detail || !target.isConnected || each.contains(target);
   });
 
@@ -341,7 +341,7 @@
     for (const details of panel.querySelectorAll("details")) details.open = wanted;
   });
 
-  /* A judgment or a search is stored without leaving the page. */
+  /* Store a judgment or a search without leaving the page. */
   document.addEventListener("submit", async (event) => {
     const { target, submitter } = event;
     if (!target.matches(".bear-judge, .bear-save")) return;
@@ -351,7 +351,7 @@
     if (response.type !== "opaqueredirect") return target.submit();
     const isTaken = submitter.value === "none";
     for (const button of target.querySelectorAll("button")) {
-      button.value = button === submitter && !isTaken ? "none" : button.dataset.grade;
+      button.value = button === submitter && !isTaken ? "none" : button.dataset.value;
       button.setAttribute("aria-pressed", button === submitter && !isTaken);
     }
     announcement.textContent = isTaken ? "Removed" : `Saved: ${submitter.textContent}`;
@@ -359,7 +359,7 @@
 
   // Keys
 
-  /* Before Datasette hears of it, whose own jump menu is on the same key elsewhere. */
+  /* Captured before Datasette gets it, whose jump menu uses the same key. */
   addEventListener(
     "keydown",
     (event) => {
@@ -403,7 +403,7 @@
     menu.querySelector("summary").focus();
   }
 
-  /* Whether what is highlighted is what was asked for: then Enter opens it. */
+  /* Whether the highlighted note is a result of the current search, so that Enter opens it. */
   function canOpen() {
     const isShown = searchOf(addressOfForm()) === shown && !underWay && !isPartial;
     return isShown && matchMedia("(min-width: 1100px)").matches && results.querySelector(".bear-card[aria-current]");
@@ -422,7 +422,7 @@
     return target.isContentEditable || (target.matches?.("input, textarea, select") && !isButton);
   }
 
-  /* To the next card or the one before; above the first is the box. */
+  /* Move to the next or previous card, or from the first one up to the box. */
   function move(card, step) {
     const cards = [...results.querySelectorAll(".bear-card")].filter((each) => each.offsetParent);
     const next = cards[cards.indexOf(card) + step];
@@ -438,11 +438,11 @@
     return Object.assign(document.createElement(name), properties);
   }
 
-  // Browsers focus it with the first frame only, and lose the keys before.
+  // Browsers apply autofocus only with the first frame, and lose the keys before it.
   if (document.activeElement === document.body && !location.hash) box.focus({ preventScroll: true });
-  // Where one would go on typing; browsers put the cursor of a box that has the focus from the start before its text.
+  // Put the cursor after the text. Browsers put it before the text of a field that has autofocus.
   box.setSelectionRange(box.value.length, box.value.length);
-  // What was typed before this script came.
+  // Search for what was typed before this script was loaded.
   if (searchOf(addressOfForm()) !== shown && box.value !== box.defaultValue) typed();
   retryWhileLoading(new URL(location), 1);
 })();

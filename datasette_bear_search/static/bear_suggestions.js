@@ -1,12 +1,12 @@
-/* Suggestions below the search box: operators, their values, titles of notes. What they are is the server's to say
-   (suggestions.py). An editable combobox with a listbox, as in the ARIA Authoring Practices. */
+/* Suggestions below the search box: operators, their values, titles of notes. The server chooses them
+   (query/suggest.py). This is an editable combobox with a listbox, as in the ARIA Authoring Practices. */
 (() => {
   "use strict";
 
   const box = document.getElementById("bear-q");
   if (!box?.form) return;
 
-  // Milliseconds: longer than between the keys of who types fluently, whose next search would wait for these.
+  // Milliseconds: longer than between the keys of a fluent typist, whose next search would wait for suggestions.
   const BURST = 150;
 
   const endpoint = new URL(box.form.action);
@@ -24,13 +24,13 @@
   box.setAttribute("aria-controls", list.id);
   box.setAttribute("aria-expanded", "false");
 
-  // Searches that somebody made something of: they stay in this browser.
+  // Recent searches: those whose results were opened, or that were submitted. They are stored in this browser only.
   const MAX_RECENT = 6;
   function recent() {
     try {
       return JSON.parse(localStorage.getItem("bear-searches")) ?? [];
     } catch {
-      return []; // the browser keeps nothing
+      return []; // the browser doesn't store anything
     }
   }
   document.addEventListener("bear-used", () => {
@@ -40,9 +40,9 @@
     localStorage.setItem("bear-searches", JSON.stringify(texts));
   });
 
-  /* They stand on the start page, too. */
+  /* List the recent searches on the start page. */
   function listRecent() {
-    const section = document.getElementById("bear-lately");
+    const section = document.getElementById("bear-recent-searches");
     if (!section) return;
     const links = recent().map((text) => {
       const link = Object.assign(document.createElement("a"), { href: `?${new URLSearchParams({ q: text })}`, textContent: text, dir: "auto" });
@@ -61,7 +61,7 @@
   document.addEventListener("bear-shown", listRecent);
   listRecent();
 
-  let offered = null; // the server's answer, and the text that it is for
+  let offered = null; // the server's response, and the text that it is for
   let active = -1;
   let underWay = null;
   let burst;
@@ -139,8 +139,8 @@
       location.assign(url);
       return;
     }
-    if (box.value !== text) return; // typed on meanwhile
-    // The server counts characters, the browser their halves.
+    if (box.value !== text) return; // more was typed in the meantime
+    // The server counts characters, the browser UTF-16 code units.
     const units = (count) => [...text].slice(0, count).join("").length;
     box.setRangeText(insert, units(start), units(end), "end");
     box.dispatchEvent(new InputEvent("input", { bubbles: true }));
@@ -162,11 +162,11 @@
       ask();
       return;
     }
-    if (event.key === "Enter" && active < 0) close(); // and search
+    if (event.key === "Enter" && active < 0) close(); // and let the form search
     if (!offered) return;
     const last = offered.suggestions.length - 1;
     if (event.key === "ArrowDown" && active < last) activate(active + 1);
-    else if (event.key === "ArrowDown") return close(); // and on to the results
+    else if (event.key === "ArrowDown") return close(); // and let the key move to the results
     else if (event.key === "ArrowUp" && active >= 0) activate(active - 1);
     else if (event.key === "Enter") choose(active);
     else if (event.key === "Escape") close();
@@ -175,7 +175,7 @@
   });
 
   box.addEventListener("blur", close);
-  list.addEventListener("mousedown", (event) => event.preventDefault()); // the box keeps the focus
+  list.addEventListener("mousedown", (event) => event.preventDefault()); // keeps the focus in the box
   list.addEventListener("click", (event) => {
     const item = event.target.closest("[role=option]");
     if (item) choose([...list.children].indexOf(item));

@@ -1,8 +1,8 @@
-/* Dragging over the histogram narrows the search to that time: from where the first of its bars leads to where the last does. */
+/* Dragging over the histogram narrows the search to the time from the first to the last bar under the pointer. */
 (() => {
   "use strict";
 
-  // Pixels; less is a click with an unsteady hand.
+  // Pixels. A shorter drag counts as a click.
   const LEAST = 6;
 
   let drag = null;
@@ -32,7 +32,7 @@
 
   for (const type of ["click", "dragstart", "keydown"]) addEventListener(type, keepToDrag, true);
 
-  /* A bar is a link, which can be followed or dragged elsewhere; a key moves about the page. */
+  /* While dragging, keep the bars, which are links, from being followed or dragged, and keys from scrolling the page. */
   function keepToDrag(event) {
     if (event.type === "click" ? !isEnding : !drag) return;
     event.preventDefault();
@@ -48,7 +48,7 @@
     clear();
     drag = null;
     if (!band) return;
-    // The end of a drag is no click on the bar where it ends.
+    // The end of a drag isn't a click on the bar below it.
     isEnding = true;
     setTimeout(() => {
       isEnding = false;

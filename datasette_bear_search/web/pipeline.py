@@ -24,7 +24,7 @@ from .requests import freshness as index_freshness
 from .requests.errors import PageError
 from .requests.responses import PART_HEADERS
 
-TOO_SLOW = (
+SEARCH_TOO_SLOW = (
     "This search took too long and was stopped. Try fewer words or a filter "
     "(limit: sql_time_limit_ms)."
 )
@@ -79,7 +79,7 @@ async def respond(
         if is_reranked:
             await asyncio.to_thread(pipeline.refine)
     except TimeLimitExceeded:
-        raise PageError(TOO_SLOW, 503) from None
+        raise PageError(SEARCH_TOO_SLOW, 503) from None
     except sqlite3.DatabaseError as error:
         raise PageError(errors.unreadable(error), 503) from None
     response = pipeline.response()

@@ -32,7 +32,7 @@ WRONG_HOST = (
 
 # The same response to every request from another site's page, before any work: its status and time
 # reveal nothing about the notes. The empty link repeats the request, but as the person's own click.
-CROSS_SITE = """<!DOCTYPE html><title>Search notes</title>
+CROSS_SITE_PAGE = """<!DOCTYPE html><title>Search notes</title>
 <p>Another website sent you here. <a href="">Continue to your notes</a></p>
 """
 
@@ -134,7 +134,7 @@ def _refusal(scope: Scope, names: Collection[str]) -> Response | None:
         message = WRONG_HOST.format(host=host, name=name or "NAME")
         return Response.text(message, status=403)
     if is_cross_origin(headers, names):
-        return Response.html(CROSS_SITE, status=403)
+        return Response.html(CROSS_SITE_PAGE, status=403)
     if not scope["path"].startswith("/"):
         return Response.text("The path of a request must begin with a slash.\n", status=400)
     if "transfer-encoding" in headers:

@@ -32,7 +32,7 @@ RETRY_AFTER_SECONDS = "5"
 LOCKED_SECONDS = 5.0
 
 
-class Turns:
+class SqlQueue:
     """Lets as many requests read at once as there are threads, in the order of their arrival.
 
     A page reads five times. If it queued behind all other requests each time, it would wait five
@@ -65,7 +65,7 @@ class Turns:
                 self._free -= 1
 
 
-_turns: WeakKeyDictionary[Datasette, Turns] = WeakKeyDictionary()
+_queues: WeakKeyDictionary[Datasette, SqlQueue] = WeakKeyDictionary()
 _working: set[Work] = set()
 # The restricted index that the current request reads, if its actor may not see all notes.
 restricted: ContextVar[Path | None] = ContextVar("restricted", default=None)
@@ -90,7 +90,7 @@ async def execute(database: Database, function: Callable[[sqlite3.Connection], T
     context = copy_context()  # Datasette 0.65 doesn't pass it to its threads
     threads = max(1, database.ds.setting("num_sql_threads"))
     await wait_for_writer(database)
-    async with _turns.setdefault(database.ds, Turns(threads)).turn(work.number):
+    async with _queues.setdefault(database.ds, SqlQueue(threads)).turn(work.number):
         with as_damage():
             return await database.execute_fn(lambda connection: context.run(read, connection))
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from datasette.cli import cli
 from mcp import Client
 
-from datasette_bear_search.agents import Library, server
+from datasette_bear_search.agents import AgentLibrary, server
 from datasette_bear_search.embeddings import registry
 from tests.support.agents import NOTES
 from tests.support.bear_libraries import bear_library
@@ -41,7 +41,7 @@ def call(indexed, sidecar_path):
     """Return a function that calls a tool here: ``await call("search_notes", query="roof")``."""
 
     async def call_tool(name, *, text=False, fails=False, hidden=(), **arguments):
-        library = Library(sidecar_path, hidden_tags=hidden)
+        library = AgentLibrary(sidecar_path, hidden_tags=hidden)
         async with Client(server.build_server(library)) as client:
             result = await client.call_tool(name, arguments)
         assert result.is_error is fails, result.content[0].text

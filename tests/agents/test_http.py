@@ -59,7 +59,7 @@ async def test_the_older_protocol_is_served_too(datasette):
     assert result.structured_content["notes"][0]["title"] == "Cabin roof"
 
 
-async def test_it_is_reached_below_a_base_url(datasette):
+async def test_the_server_works_below_a_base_url(datasette):
     with serving(datasette(settings={"base_url": "/notes/"})) as address:
         async with Client(f"{address}/notes{PATH}") as client:
             assert (await client.list_tools()).tools
@@ -78,14 +78,14 @@ async def test_a_client_without_cookies_needs_no_token(datasette):
     assert (await post(datasette())).json()["result"]["tools"]
 
 
-async def test_who_may_not_view_the_database_may_not_ask(datasette):
+async def test_a_person_who_may_not_view_the_database_gets_no_answer(datasette):
     response = await post(datasette(allow={"id": "anna"}), 401)
     assert response.headers["www-authenticate"] == 'Bearer realm="Datasette"'
     assert "API token" in response.json()["error"]
     assert "tools" not in response.text
 
 
-async def test_who_may_view_the_database_may_ask(datasette):
+async def test_a_person_who_may_view_the_database_gets_an_answer(datasette):
     restricted = datasette(allow={"id": "anna"})
     cookie = restricted.sign({"a": {"id": "anna"}}, "actor")
     assert "tools" in (await post(restricted, cookie=f"ds_actor={cookie}")).text
@@ -94,7 +94,7 @@ async def test_who_may_view_the_database_may_ask(datasette):
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8001", "127.0.0.1:8001", "[::1]:8001"])
-async def test_this_machine_is_answered(datasette, host):
+async def test_a_request_to_localhost_gets_an_answer(datasette, host):
     await post(datasette(), host=host)
 
 
@@ -102,12 +102,12 @@ async def test_this_machine_is_answered(datasette, host):
     "host",
     ["evil.example", "evil.example:8001", "localhost.evil.example", "127.0.0.1.evil.example"],
 )
-async def test_another_name_of_this_machine_is_refused(datasette, host):
+async def test_a_request_to_an_unknown_host_name_is_refused(datasette, host):
     response = await post(datasette(), 421, host=host)
     assert "mcp_hosts" in response.json()["error"]
 
 
-async def test_a_name_in_the_setting_is_answered(datasette):
+async def test_a_request_to_a_host_name_in_the_settings_gets_an_answer(datasette):
     named = datasette(mcp_hosts=["notes.example.com"])
     await post(named, host="notes.example.com", origin="http://notes.example.com")
     await post(named, 421, host="evil.example")
@@ -131,7 +131,7 @@ async def test_without_an_index_it_says_which_command_makes_one():
 
 
 @pytest.mark.parametrize("method", ["get", "delete"])
-async def test_only_post_is_answered(datasette, method):
+async def test_the_server_accepts_only_post(datasette, method):
     response = await getattr(datasette().client, method)(PATH)
     assert response.status_code == 405
     assert response.headers["allow"] == "POST"
@@ -144,7 +144,7 @@ async def test_without_the_sdk_it_says_how_to_install_it(datasette, monkeypatch)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"jsonrpc": "2.0"}', "\x00", "[" * 10_000])
-async def test_what_is_no_message_is_an_answer_all_the_same(datasette, content):
+async def test_an_invalid_message_gets_a_response(datasette, content):
     response = await datasette().client.post(PATH, content=content, headers=HEADERS)
     assert 200 <= response.status_code < 500
 
@@ -158,7 +158,7 @@ async def test_other_forms_are_still_protected(datasette):
     assert not is_mcp_request(served, {"path": PATH + "/more"})
 
 
-async def test_datasette_agent_has_the_same_tools_for_who_may_search(datasette, monkeypatch):
+async def test_datasette_agent_has_the_same_tools_for_people_who_may_search(datasette, monkeypatch):
     stand_in_for_packages(monkeypatch)
     app = datasette(allow={"id": "anna"}, hidden_tags=["private"])
     await app.invoke_startup()

@@ -31,7 +31,7 @@ def bear_mcp(*arguments: object, says: str | None = None, status: int = 0) -> st
     return done.output
 
 
-@pytest.mark.parametrize("app", sorted(set(install.APPS) - {"codex"}))
+@pytest.mark.parametrize("app", sorted(set(install.MCP_CLIENTS) - {"codex"}))
 def test_each_app_starts_the_server_with_this_python(home, app):
     bear_mcp("--install", app, "--yes", "--hide-tag", "private", "--no-redact")
     path, _, _ = next(install.files(app, None, None, []))
@@ -89,11 +89,11 @@ def test_codex_gets_a_table_of_its_own(home):
     assert "already" in bear_mcp("--install", "codex", "--yes", status=1)
 
 
-def test_an_app_that_is_not_known_is_told_with_those_that_are(home):
+def test_an_unknown_app_gives_an_error_that_lists_the_known_ones(home):
     assert "claude-desktop, codex" in bear_mcp("--install", "emacs", status=1)
 
 
-def test_a_bundle_and_a_skill_are_written(home, tmp_path):
+def test_install_writes_a_bundle_and_a_skill(home, tmp_path):
     bear_mcp("--bundle", tmp_path / "notes.mcpb", "--skill", tmp_path / "skills", "--yes")
     with zipfile.ZipFile(tmp_path / "notes.mcpb") as bundle:
         manifest = json.loads(bundle.read("manifest.json"))
@@ -189,7 +189,7 @@ def test_doctor_finds_entries_that_run_python_m(home, arguments, options):
     assert doctor(home) == found
 
 
-def test_doctor_finds_them_in_toml_in_json_with_comments_and_in_bundles(home):
+def test_doctor_finds_such_entries_in_toml_in_json_with_comments_and_in_bundles(home):
     for path, text in {
         ".codex/config.toml": "[mcp_servers.notes]\nargs = ['-m', 'datasette', 'bear-mcp', '-x']",
         ".cursor/mcp.json": '{// mine\n"args": ["-m", "datasette", "bear-mcp" /* no */]}',

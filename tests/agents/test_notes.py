@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datasette_bear_search.agents import notes as tools
+from datasette_bear_search.agents import notes as agent_notes
 from tests.support.agents import HIDDEN, NOTES, SECRET, note_id
 from tests.support.bear_libraries import edit
 
@@ -50,7 +50,7 @@ async def test_a_section_is_what_stands_below_a_heading(call, section, expected)
     assert data["notes"][0]["text"] == expected
 
 
-async def test_several_notes_of_a_title_are_a_choice(call):
+async def test_a_title_of_several_notes_lists_them(call):
     data = await call("get_notes", titles=["Weekly", "Lentil soup"])
     assert [note["title"] for note in data["notes"]] == ["Lentil soup"]
     [choice] = data["choices"]
@@ -76,7 +76,7 @@ async def test_a_long_note_is_read_whole_in_parts(call, sidecar_path, line):
     while True:
         more = {"lines": lines} if lines else {}
         [note] = (await call("get_notes", titles=["Lentil soup"], **more))["notes"]
-        assert len(note.get("text", "")) <= tools.NOTE_CHARACTERS
+        assert len(note.get("text", "")) <= agent_notes.NOTE_CHARACTERS
         # The next part begins on a new line, or within the line that was cut.
         read.append(("" if lines is None or "." in lines else "\n") + note.get("text", ""))
         lines = note.get("rest")
@@ -92,7 +92,7 @@ async def test_many_long_notes_are_cut_to_what_a_context_holds(call, sidecar_pat
         for title in ("Lentil soup", "Receipts", "Cabin roof", "Old plans")
     ]
     data = await call("get_notes", ids=ids)
-    assert sum(len(note["text"]) for note in data["notes"]) <= tools.CALL_CHARACTERS
+    assert sum(len(note["text"]) for note in data["notes"]) <= agent_notes.CALL_CHARACTERS
     assert all("rest" in note for note in data["notes"])
     assert len(data["notes"]) + len(data.get("problems", [])) == 4
 
@@ -102,7 +102,7 @@ async def test_text_in_images_can_be_read(call):
     assert data["notes"][0]["attachments"] == "scan.png:\nplumber invoice"
 
 
-async def test_of_an_encrypted_note_there_is_only_the_title(call):
+async def test_an_encrypted_note_shows_only_its_title(call):
     data = await call("get_notes", titles=["Bank codes"])
     assert data["notes"][0]["encrypted"] is True
     assert "text" not in data["notes"][0]
@@ -126,15 +126,15 @@ async def test_tags_are_a_tree_with_the_notes_of_each_branch(call):
     assert [node["tag"] for node in below["tags"]] == ["cabin"]
 
 
-async def test_of_many_tags_the_deeper_are_left_out(call, monkeypatch):
-    monkeypatch.setattr(tools, "MAX_TAGS", 4)
+async def test_a_long_list_of_tags_leaves_out_the_nested_ones(call, monkeypatch):
+    monkeypatch.setattr(agent_notes, "MAX_LISTED_TAGS", 4)
     data = await call("list_tags")
     assert [node["tag"] for node in data["tags"]] == ["cabin", "journal", "private", "recipes"]
     assert data["left_out"] == 2
     assert 'under="…"' in await call("list_tags", text=True)
 
 
-async def test_the_status_tells_what_there_is(call):
+async def test_the_status_counts_notes_and_sources(call):
     data = await call("library_status")
     assert (data["notes"], data["archived"], data["encrypted"]) == (8, 1, 1)
     assert data["sources"] == {"bear": 8}

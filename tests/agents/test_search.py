@@ -12,7 +12,7 @@ from contextlib import closing
 import pytest
 from mcp import Client
 
-from datasette_bear_search.agents import Library, server
+from datasette_bear_search.agents import AgentLibrary, server
 from datasette_bear_search.embeddings import registry
 from tests.support.agents import HIDDEN, NOTES, note_id
 from tests.support.bear_libraries import edit
@@ -65,7 +65,7 @@ async def test_archived_notes_are_marked_in_data_and_text(call):
         ({"query": "invoice", "mode": "keyword"}, {"Receipts"}),
     ],
 )
-async def test_filters_are_taken_as_models_write_them(call, arguments, expected):
+async def test_filters_accept_the_forms_that_models_write(call, arguments, expected):
     assert set(await titles(call, **arguments)) == expected
 
 
@@ -116,7 +116,7 @@ async def test_a_search_never_tells_of_a_note_with_a_hidden_tag(call, arguments)
     assert data.get("total", 0) <= len(NOTES) - 1
 
 
-async def test_without_a_model_notes_are_found_by_words_and_it_is_said(call):
+async def test_without_a_model_a_notice_says_that_notes_are_found_by_words(call):
     class Broken(TinyEmbedder):
         def open_model(self):
             raise OSError("gone")
@@ -134,19 +134,19 @@ async def test_a_search_that_takes_too_long_ends_with_advice(call, sidecar_path)
         "insert into notes (title, body, tags, attachments, source, key) "
         "select 'n', 'roof', '[]', '', 'bear', i from n",
     )
-    library = Library(sidecar_path, time_limit_ms=0)
+    library = AgentLibrary(sidecar_path, time_limit_ms=0)
     async with Client(server.build_server(library)) as client:
         result = await client.call_tool("search_notes", {"query": "roof", "mode": "like"})
     assert result.is_error
     assert "took longer" in result.content[0].text
 
 
-async def test_what_only_a_file_says_comes_with_the_files_name(call):
+async def test_a_match_in_a_file_names_the_file(call):
     [note] = (await call("search_notes", query="plumber"))["notes"]
     assert (note["file"], note["snippet"]) == ("scan.png", "**plumber** invoice")
 
 
-async def test_several_phrasings_are_one_answer(call):
+async def test_several_phrasings_give_one_list_of_notes(call):
     one = await titles(call, query="lentils", limit=20)
     both = await call("search_notes", query="flashing", queries=["lentils", "flashing"], limit=20)
     found = [note["title"] for note in both["notes"]]
@@ -179,7 +179,7 @@ async def test_concise_answers_take_few_tokens(call):
     assert "**roof**" in concise["notes"][0]["snippet"]
 
 
-async def test_an_answer_keeps_to_its_budget_and_says_how_to_go_on(call):
+async def test_a_response_stays_within_its_budget_and_says_how_to_continue(call):
     data = await call("search_notes", query="roof", max_tokens=200, limit=20)
     assert 1 <= len(data["notes"]) == data["next_offset"] < data["total"]
     assert len(json.dumps(data["notes"])) < 3 * 200 * 1.2
@@ -212,7 +212,7 @@ async def test_recent_notes_are_preferred_when_asked(call, sidecar_path):
         ["sources set kind = 'evernote'", "notes set body = body || '\n\n<https://example.com/>'"],
     ],
 )
-async def test_what_others_wrote_is_marked(call, sidecar_path, changes):
+async def test_text_that_others_wrote_is_marked(call, sidecar_path, changes):
     edit(sidecar_path, "update sources set kind = 'evernote'")
     [note] = (await call("search_notes", query="flashing", limit=1))["notes"]
     assert "outside" not in note

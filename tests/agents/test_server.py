@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from datasette_bear_search import register_tools
-from datasette_bear_search.agents import Library, server
+from datasette_bear_search.agents import AgentLibrary, server
 from datasette_bear_search.agents.tools import TOOLS
 from datasette_bear_search.search import engine
 from tests.support.agents import HIDDEN, NOTES, SECRET, bear_mcp, note_id, stand_in_for_packages
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.asyncio
 
 
 async def test_the_tools_are_explained_and_only_read(sidecar_path):
-    async with Client(server.build_server(Library(sidecar_path))) as client:
+    async with Client(server.build_server(AgentLibrary(sidecar_path))) as client:
         listed = (await client.list_tools()).tools
         assert client.instructions
     assert [tool.name for tool in listed] == [
@@ -104,7 +104,7 @@ async def test_no_other_tool_tells_of_a_note_with_a_hidden_tag(call):
     assert (await call("library_status", hidden=HIDDEN))["notes"] == len(NOTES) - 1
 
 
-async def test_a_fault_that_nobody_foresaw_tells_nothing_of_the_notes(call, monkeypatch, caplog):
+async def test_an_unexpected_error_reveals_nothing_about_the_notes(call, monkeypatch, caplog):
     def fail(*arguments, **options):
         raise RuntimeError(f"in the text {SECRET}")
 
@@ -114,7 +114,7 @@ async def test_a_fault_that_nobody_foresaw_tells_nothing_of_the_notes(call, monk
     assert SECRET not in caplog.text
 
 
-async def test_answers_fit_a_context(call, sidecar_path):
+async def test_responses_fit_into_a_models_context(call, sidecar_path):
     edit(sidecar_path, "update notes set body = body || ?", "\n\nroof and more words\n" * 5000)
     for tool, arguments in (("search_notes", {"query": "roof", "limit": 20}), ("list_tags", {})):
         data = await call(tool, **arguments)
@@ -144,7 +144,7 @@ async def test_tags_are_hidden_by_option_and_by_environment(monkeypatch, options
 
 
 async def test_without_an_index_every_tool_says_which_command_makes_one(tmp_path):
-    async with Client(server.build_server(Library(tmp_path / "none.db"))) as client:
+    async with Client(server.build_server(AgentLibrary(tmp_path / "none.db"))) as client:
         for name, arguments in (("search_notes", {"query": "roof"}), ("library_status", {})):
             result = await client.call_tool(name, arguments)
             assert result.is_error
@@ -212,7 +212,7 @@ async def test_the_help_of_the_command_needs_no_sdk():
 
 async def test_notes_are_resources(indexed, call):
     roof = await note_id(call, "Cabin roof")
-    async with Client(server.build_server(Library(indexed, HIDDEN))) as client:
+    async with Client(server.build_server(AgentLibrary(indexed, HIDDEN))) as client:
         listed = {each.name: each.uri for each in (await client.list_resources()).resources}
         [template] = (await client.list_resource_templates()).resource_templates
         read = (await client.read_resource(f"note://{roof}")).contents[0]
@@ -228,7 +228,7 @@ async def test_notes_are_resources(indexed, call):
 
 
 async def test_prompts_say_how_the_tools_are_used(indexed):
-    async with Client(server.build_server(Library(indexed))) as client:
+    async with Client(server.build_server(AgentLibrary(indexed))) as client:
         for prompt in (await client.list_prompts()).prompts:
             [argument] = prompt.arguments
             got = await client.get_prompt(prompt.name, {argument.name: "{the} roof"})

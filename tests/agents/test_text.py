@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from mcp import Client
 
-from datasette_bear_search.agents import Library, ToolError, server
+from datasette_bear_search.agents import AgentLibrary, ToolError, server
 from datasette_bear_search.agents.tools import call
 from datasette_bear_search.notes import BREAKS, INVISIBLE
 from datasette_bear_search.search.redaction.masking import MASK
@@ -86,7 +86,7 @@ def program_lines(text: str) -> list[str]:
     return [re.sub(r'"(?:[^"\\]|\\.)*"', '""', line) for line in lines]
 
 
-def answers(library: Library, ids: list[int]) -> list[tuple[str, str]]:
+def answers(library: AgentLibrary, ids: list[int]) -> list[tuple[str, str]]:
     """Return what each tool says of these notes, as text and as JSON."""
     said = []
     for name, arguments in (
@@ -111,7 +111,7 @@ def answers(library: Library, ids: list[int]) -> list[tuple[str, str]]:
     return said
 
 
-def check(library: Library, ids: list[int]) -> str:
+def check(library: AgentLibrary, ids: list[int]) -> str:
     said = answers(library, ids)
     for text, data in said:
         wrong = [line for line in program_lines(text) if not IS_PROGRAM.fullmatch(line)]
@@ -137,7 +137,7 @@ def test_no_note_forges_a_line_of_the_program(indexed, title, body, tag, heading
     edit(indexed, "update notes set attachment_names = ?", json.dumps([file]))
     edit(indexed, "update notes set body = ? || body where id = 4", f"roof\n\n## {heading}\n\n")
     edit(indexed, "update notes set url = ?, created = ? where id = 2", file, body)
-    text = check(Library(indexed), list(range(1, 9)))
+    text = check(AgentLibrary(indexed), list(range(1, 9)))
     assert CANARY in text
     assert "From outside, others wrote this: note" in text
 
@@ -154,7 +154,7 @@ def test_no_file_forges_a_line_of_the_program(title, body, tag):
             file = folder / "sub ☠ (id 2)" / f"{number} Notice: ☠{end}.md"
             text = f"---\n{head}\n---\n{body}{end}# roof{end}{end}{body}\n\n> roof\n{body}"
             file.write_text(text, "utf-8", errors="replace", newline="")
-        library = Library(Path(name) / "notes.db")
+        library = AgentLibrary(Path(name) / "notes.db")
         library.index(folder, semantic=False)
         data = call(library, "search_notes", {"query": "roof", "limit": 20}).data
         said = answers(library, [note["id"] for note in data["notes"]])
@@ -165,16 +165,16 @@ def test_no_file_forges_a_line_of_the_program(title, body, tag):
 def test_the_text_of_a_note_is_there_word_for_word(indexed):
     body = "\n".join(["    code", "> quote", "", "```", "\ttab  ", "```", '“x” \\\\ "y" <b> é ☠'])
     edit(indexed, "update notes set body = ? where title = 'Lentil soup'", body)
-    text = call(Library(indexed), "get_notes", {"titles": ["Lentil soup"]}).text
+    text = call(AgentLibrary(indexed), "get_notes", {"titles": ["Lentil soup"]}).text
     lines = [line for line in text.split("\n") if line.startswith(">")]
     assert "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines) == body
 
 
-def test_secrets_are_masked_behind_the_marks_too(indexed):
+def test_secrets_are_masked_in_marked_lines(indexed):
     key = SECRETS["private key"][1]
     hidden = "\U000e0041\u2062".join(SECRETS["GitHub, classic"][1])
     edit(indexed, "update notes set body = ? where id = 2", f"roof\n\n{key}\n\n> {hidden}")
-    text = call(Library(indexed, redact=True), "get_notes", {"ids": [2]}).text
+    text = call(AgentLibrary(indexed, redact=True), "get_notes", {"ids": [2]}).text
     for line in key.split("\n"):
         assert f"> {MASK * len(line)}" in text or "PRIVATE" in line
     assert SECRETS["GitHub, classic"][1][4:12] not in text
@@ -183,9 +183,9 @@ def test_secrets_are_masked_behind_the_marks_too(indexed):
 
 
 @pytest.mark.asyncio
-async def test_names_and_prompts_have_nothing_that_nobody_sees(indexed):
+async def test_names_and_prompts_have_no_invisible_characters(indexed):
     edit(indexed, "update notes set title = ?", "Roof\n\u202e\U000e0041\x1b[2J plan")
-    async with Client(server.build_server(Library(indexed, HIDDEN))) as client:
+    async with Client(server.build_server(AgentLibrary(indexed, HIDDEN))) as client:
         names = {each.name for each in (await client.list_resources()).resources}
         read = (await client.read_resource("note://1")).contents[0]
         prompt = await client.get_prompt("ask_my_notes", {"question": "a\u202e\U000e0041\nb"})
@@ -197,7 +197,7 @@ async def test_names_and_prompts_have_nothing_that_nobody_sees(indexed):
 
 @pytest.mark.asyncio
 async def test_the_instructions_explain_the_marks(indexed):
-    async with Client(server.build_server(Library(indexed))) as client:
+    async with Client(server.build_server(AgentLibrary(indexed))) as client:
         assert "begins with >" in client.instructions
         descriptions = {each.name: each.description for each in (await client.list_tools()).tools}
     assert "begins with >" in descriptions["get_notes"]

@@ -54,7 +54,7 @@ def change(path, *statements: str) -> None:
             db.execute(statement)
 
 
-def test_nothing_is_wrong_after_indexing(indexed, doctor):
+def test_doctor_finds_no_problem_after_indexing(indexed, doctor):
     status, found = doctor("--model-check")
     assert status == 0
     assert {name for name, finding in found.items() if finding["ok"] is None} == set()
@@ -64,7 +64,9 @@ def test_nothing_is_wrong_after_indexing(indexed, doctor):
     assert "64 numbers" in found["model"]["says"]
 
 
-def test_it_says_what_share_of_the_nearest_passages_a_search_misses(indexed, doctor, sidecar_path):
+def test_doctor_says_what_share_of_the_nearest_passages_a_search_misses(
+    indexed, doctor, sidecar_path
+):
     change(sidecar_path, "update meta set value = '0.834' where key = 'candidates_recall'")
     status, found = doctor()
     assert status == 0
@@ -73,13 +75,13 @@ def test_it_says_what_share_of_the_nearest_passages_a_search_misses(indexed, doc
     assert found["candidates"]["mend"].endswith("--model NAME")
 
 
-def test_it_changes_nothing(indexed, doctor, sidecar_path, library):
+def test_doctor_changes_no_file(indexed, doctor, sidecar_path, library):
     before = folder_state(sidecar_path.parent), folder_state(library.parent)
     doctor("--model-check")
     assert (folder_state(sidecar_path.parent), folder_state(library.parent)) == before
 
 
-def test_it_says_of_each_finding_whether_it_is_well(indexed, sidecar_path):
+def test_doctor_says_for_each_finding_whether_it_is_ok(indexed, sidecar_path):
     command = ["bear-doctor", "--sidecar", str(sidecar_path)]
     output = CliRunner().invoke(cli, command).output
     assert "  ok      Only you can open it" in output
@@ -101,7 +103,7 @@ def test_a_source_that_vanished_is_a_problem(indexed, doctor, library):
     assert "--remove bear" in found["bear"]["mend"]
 
 
-def test_what_changed_since_is_no_problem(indexed, doctor, library):
+def test_changed_notes_are_not_a_problem(indexed, doctor, library):
     edit(library, "update ZSFNOTE set ZPINNED = 1")
     status, found = doctor()
     assert status == 0
@@ -114,13 +116,13 @@ def test_what_changed_since_is_no_problem(indexed, doctor, library):
     [
         (["pragma user_version = 0"], "schema", "bear-index"),
         (["pragma user_version = 9999"], "schema", "pip install -U"),
-        (["update passages set embedded = 0"], "vectors", "bear-index"),
+        (["update passages set vector_state = 'pending'"], "vectors", "bear-index"),
         (["insert into meta values ('passage_index_stale', 'yes')"], "vectors", "bear-index"),
         (["drop trigger notes_au", "update notes set body = 'changed'"], "words", "--rebuild"),
     ],
     ids=["older", "newer", "pending", "stale", "words"],
 )
-def test_what_is_wrong_with_the_index_is_found(
+def test_doctor_finds_what_is_wrong_with_the_index(
     indexed, doctor, sidecar_path, statements, name, fix
 ):
     change(sidecar_path, *statements)
@@ -140,7 +142,7 @@ def test_a_damaged_file_is_found(indexed, doctor, sidecar_path):
     assert [name for name, finding in found.items() if finding["ok"] is False]
 
 
-def test_a_file_that_is_no_index_is_left_alone(doctor, sidecar_path):
+def test_doctor_leaves_other_files_alone(doctor, sidecar_path):
     sidecar_path.parent.mkdir()
     sidecar_path.write_text("Dear diary")
     status, found = doctor()
@@ -155,7 +157,7 @@ def test_a_file_that_others_may_open_is_a_problem(indexed, doctor, sidecar_path)
     assert found["permissions"]["mend"] == f"chmod 600 '{sidecar_path}'"
 
 
-def test_a_run_at_work_is_said(indexed, doctor, sidecar_path):
+def test_doctor_mentions_a_running_indexer(indexed, doctor, sidecar_path):
     with filelock.FileLock(f"{sidecar_path}.lock"):
         status, found = doctor()
     assert status == 0
@@ -165,7 +167,7 @@ def test_a_run_at_work_is_said(indexed, doctor, sidecar_path):
 def test_a_broken_configuration_is_a_problem(indexed, doctor, tmp_path, monkeypatch):
     path = tmp_path / "c.yaml"
     path.write_text("sauces: []")
-    monkeypatch.setenv(config.ENVIRONMENT_VARIABLE, str(path))
+    monkeypatch.setenv(config.CONFIG_VARIABLE, str(path))
     status, found = doctor()
     assert status == 1
     assert "Did you mean sources?" in found["configuration"]["says"]
@@ -208,7 +210,7 @@ def test_the_word_index_is_looked_at_without_a_lock_on_the_file(indexed, doctor,
         assert doctor()[1]["words"]["ok"]
 
 
-def test_reports_that_onnxruntime_left_are_named(indexed, doctor):
+def test_doctor_names_reports_that_onnxruntime_left(indexed, doctor):
     assert "reports" not in doctor()[1]
     reports = user_cache_path() / "Microsoft" / "DeveloperTools" / ".onnxruntime"
     reports.mkdir(parents=True)

@@ -145,7 +145,7 @@ def assert_is_clear(status: int, output: str, fix: str, expected_status: int = 1
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_fault_says_what_fixes_it(places, fault):
+def test_an_error_message_says_what_fixes_it(places, fault):
     result = CliRunner().invoke(cli, words_of(fault, places))
     assert isinstance(result.exception, SystemExit), result.exc_info
     assert_is_clear(result.exit_code, result.output, fault.fix.format(**places), fault.status)
@@ -181,14 +181,14 @@ def test_a_file_that_may_not_be_read_is_named(commands, places, name, tmp_path_f
     "command",
     ["bear-index {library} --sidecar {new}", "bear-demo --no-serve --directory {folder}/demo"],
 )
-def test_no_space_is_named(commands, places, command, bytes_left):
+def test_a_full_disk_is_named_in_the_message(commands, places, command, bytes_left):
     words = [word.format(**places) for word in command.split()]
     ended = commands.run(*words, largest_file=bytes_left)
     places["new"].unlink(missing_ok=True)
     assert_is_clear(ended.status, ended.output, "free some space")
 
 
-def test_a_model_that_cannot_be_had_leaves_the_vectors_of_the_other(commands, places):
+def test_an_unavailable_model_leaves_the_vectors_of_the_old_one(commands, places):
     ended = commands.run(
         "bear-index", "--model", places["folder"] / "no", "--sidecar", places["index"]
     )
@@ -197,12 +197,12 @@ def test_a_model_that_cannot_be_had_leaves_the_vectors_of_the_other(commands, pl
     assert "by their words only" not in found.output
 
 
-def test_an_assistant_hears_that_the_index_is_older(places):
-    from datasette_bear_search.agents import Library, ToolError
+def test_an_assistant_is_told_that_the_index_has_an_older_version(places):
+    from datasette_bear_search.agents import AgentLibrary, ToolError
 
     with (
         pytest.raises(ToolError, match=r"Bring it up to date.*datasette bear-index"),
-        Library(places["older"]).open(),
+        AgentLibrary(places["older"]).open(),
     ):
         pass
 

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.cli import search as command
+from datasette_bear_search.cli import search as search_command
 from datasette_bear_search.cli import terminal
 from datasette_bear_search.cli.terminal import Screen
 from datasette_bear_search.demo import BearNote
@@ -80,7 +80,7 @@ def test_a_result_says_what_it_is_when_it_was_written_and_why_it_was_found(bear_
     assert re.fullmatch(r"words, 1st · meaning, \w+ \(0\.\d\d\) · id \d+", lines[2].strip())
 
 
-def test_how_many_there_are_stands_below(bear_search):
+def test_the_number_of_results_is_printed_below_them(bear_search):
     last = bear_search("roof", "--mode", "keyword", "--limit", "2").stdout.splitlines()[-1]
     assert re.fullmatch(r"1–2 of 3 results, \d+\.\d\d s", last)
 
@@ -90,7 +90,7 @@ def test_further_pages_keep_counting(bear_search):
     assert first.startswith(" 3. ")
 
 
-def test_what_a_note_is_stands_beside_its_title(bear_search):
+def test_a_notes_states_are_printed_beside_its_title(bear_search):
     output = bear_search("roof", "--mode", "keyword").stdout
     assert "Old plans [archived]" in output
     assert "Roof of the church [pinned]" in output
@@ -108,7 +108,7 @@ def test_what_a_note_is_stands_beside_its_title(bear_search):
         (["--", "roof", "-church", "-garden"], {"Cabin roof"}),
     ],
 )
-def test_filters_are_those_of_the_page(bear_search, arguments, expected):
+def test_the_command_has_the_filters_of_the_page(bear_search, arguments, expected):
     assert set(titles(bear_search("--mode", "keyword", "--json", *arguments))) == expected
 
 
@@ -125,8 +125,8 @@ def test_every_parameter_of_the_page_is_an_option():
     read_query(Asked())
     read_ranking(Asked())
     read_filters(Asked())
-    context = click.Context(command.bear_search)
-    options = {parameter.name for parameter in command.bear_search.get_params(context)}
+    context = click.Context(search_command.bear_search)
+    options = {parameter.name for parameter in search_command.bear_search.get_params(context)}
     assert asked - {"q"} <= options
 
 
@@ -138,7 +138,7 @@ def test_json_has_what_the_api_answers(bear_search):
     assert "<mark>" in answer["rows"][0]["snippet"]
 
 
-def test_nothing_found_is_status_1_and_said_beside_the_output(bear_search):
+def test_a_search_without_results_exits_with_1_and_prints_to_stderr(bear_search):
     result = bear_search("roof", "--tag", "none", status=1)
     assert result.stdout == ""
     assert "No results." in result.stderr
@@ -159,7 +159,7 @@ def test_nothing_found_is_status_1_and_said_beside_the_output(bear_search):
         (["roof", "--mode", "keyword", "--open", "9"], "no result 9 here, only 1 to 3"),
     ],
 )
-def test_what_makes_no_sense_is_status_2_and_says_what_would(bear_search, arguments, message):
+def test_an_invalid_option_exits_with_2_and_says_what_is_valid(bear_search, arguments, message):
     assert message in bear_search(*arguments, status=2).stderr
 
 
@@ -170,12 +170,12 @@ def test_without_an_index_it_says_how_to_make_one(tmp_path):
     assert "datasette bear-index" in result.stderr
 
 
-def test_a_damaged_index_is_a_message(bear_search, sidecar_path):
+def test_a_damaged_index_gives_a_message(bear_search, sidecar_path):
     edit(sidecar_path, "drop table note_tags")
     assert "can't be read" in bear_search("roof", "--tag", "cabin", status=2).stderr
 
 
-def test_without_a_model_notes_are_found_by_words_and_it_is_said(bear_search):
+def test_without_a_model_a_notice_says_that_notes_are_found_by_words(bear_search):
     class Broken(TinyEmbedder):
         def open_model(self):
             raise OSError("gone")
@@ -186,23 +186,23 @@ def test_without_a_model_notes_are_found_by_words_and_it_is_said(bear_search):
     assert result.stderr.count("Notes are found by their words only.") == 1
 
 
-def test_a_correction_is_said_and_can_be_refused(bear_search):
+def test_a_correction_gives_a_notice_and_an_option_turns_it_off(bear_search):
     assert "Showing results for “lentils” instead of “lenitls”" in bear_search("lenitls").stderr
     assert "Showing results" not in bear_search("lenitls", "--no-correct").stderr
 
 
-def test_a_word_that_may_be_right_is_asked_about(bear_search):
+def test_an_uncertain_correction_is_only_suggested(bear_search):
     found = bear_search("lintils")
     assert "Did you mean “lentils”?" in found.stderr
     assert "Showing results" not in found.stderr
 
 
-def test_a_time_that_was_read_is_said(bear_search):
+def test_a_time_read_as_a_filter_gives_a_notice(bear_search):
     told = bear_search("roof notes since 2001").stderr
     assert "Only notes created or modified at that time: since 2001." in told
 
 
-def test_changes_since_indexing_are_said(bear_search, library):
+def test_changes_since_indexing_give_a_notice(bear_search, library):
     edit(library, "update ZSFNOTE set ZTITLE = 'Other' where ZTITLE = 'Lentil soup'")
     assert "1 note changed since the index was made" in bear_search("roof").stderr
 
@@ -244,14 +244,14 @@ def test_open_opens_the_note_where_it_was_written(bear_search, monkeypatch):
 
 
 @pytest.mark.parametrize("url", ["-a", "--args", "/bin/sh", None])
-def test_what_is_no_address_is_never_opened(bear_search, sidecar_path, monkeypatch, url):
+def test_open_refuses_what_is_not_an_address(bear_search, sidecar_path, monkeypatch, url):
     monkeypatch.setattr(click, "launch", lambda url, wait: pytest.fail(url))
     edit(sidecar_path, "update notes set url = ?", url)
     edit(sidecar_path, "update sources set heading_link = null")
     assert "can't be opened" in bear_search("flashing", "--open", "1", status=2).stderr
 
 
-def test_an_app_that_is_missing_is_a_message(bear_search, monkeypatch):
+def test_a_missing_app_gives_a_message(bear_search, monkeypatch):
     monkeypatch.setattr(click, "launch", lambda url, wait: 1)
     assert "No app on this machine" in bear_search("flashing", "--open", "1", status=2).stderr
 
@@ -288,7 +288,7 @@ def test_a_note_is_printed_as_markdown(bear_search):
     assert "no note with the id 999" in bear_search("--show", "999", status=2).stderr
 
 
-def test_the_version_is_said(bear_search):
+def test_version_prints_the_version(bear_search):
     assert bear_search("--version").stdout.endswith(f" {version('datasette-bear-search')}\n")
 
 
@@ -299,7 +299,7 @@ def test_the_version_is_said(bear_search):
 def test_the_shell_completes_tags_and_sources(bear_search, sidecar_path, words, completed):
     words = f"bear-search --sidecar {sidecar_path} {words}"
     result = CliRunner().invoke(
-        command.bear_search,
+        search_command.bear_search,
         prog_name="bear-search",
         env={
             "_BEAR_SEARCH_COMPLETE": "bash_complete",
@@ -310,7 +310,7 @@ def test_the_shell_completes_tags_and_sources(bear_search, sidecar_path, words, 
     assert [line.removeprefix("plain,") for line in result.stdout.splitlines()] == completed
 
 
-def test_a_locked_index_is_said_at_once_and_with_the_right_reason(
+def test_a_locked_index_gives_a_message_at_once_with_the_reason(
     bear_search, sidecar_path, monkeypatch
 ):
     monkeypatch.setattr(database, "LOCK_SECONDS", 0.01)
@@ -327,12 +327,12 @@ def test_a_locked_index_is_said_at_once_and_with_the_right_reason(
 EVIL = "\x1b]0;pwned\x07\x1b[2J\x9b31m\u202edlrow\x7f"
 
 
-def test_nothing_in_a_note_steers_the_terminal(write, bear_index, sidecar_path, monkeypatch):
+def test_no_text_of_a_note_controls_the_terminal(write, bear_index, sidecar_path, monkeypatch):
     write(BearNote(f"# Roof {EVIL}\n\nroof {EVIL} text", tags=("cabin",), created=day(1)))
     bear_index()
     edit(sidecar_path, "update notes set title = ?, body = ?", f"Roof {EVIL}", f"roof {EVIL} text")
     monkeypatch.setattr(terminal, "screen_for", lambda stream: Screen(80, True, True))
-    formats = [["--format", name] for name in command.FORMATS]
+    formats = [["--format", name] for name in search_command.OUTPUT_FORMATS]
     for options in (["--explain"], ["--mode", "like"], ["--show", "1"], *formats):
         query = [] if "--show" in options else ["roof"]
         arguments = ["bear-search", *query, "--sidecar", str(sidecar_path), *options]
@@ -448,7 +448,7 @@ def test_the_script_for_alfred_lists_notes(run_script):
     }  # fmt: skip
 
 
-def test_what_fzf_runs_lists_and_shows_notes(run_script):
+def test_the_commands_that_fzf_runs_list_and_show_notes(run_script):
     script = script_of("fzf")
     run_script(script)  # fails unless it is well-formed
     reload = re.search(r"change:reload:sleep 0.1; (.*?)'", script)[1]

@@ -120,7 +120,7 @@ def test_a_library_replaces_the_one_that_was_there(path: Path) -> None:
     assert query(path, "select ZTITLE from ZSFNOTE") == [("Only this",)]
 
 
-def test_what_belonged_to_the_library_before_goes_with_it(path: Path) -> None:
+def test_replacing_a_library_also_removes_its_log_files(path: Path) -> None:
     write_library(path, ALL_SORTS)
     path.with_name("database.sqlite-wal").write_bytes(b"old")
     write_library(path, [])
@@ -137,7 +137,7 @@ def test_a_library_stays_as_it_was_if_the_new_one_cannot_be_finished(path: Path)
 
 
 @pytest.mark.parametrize("content", [b"", b"# A note"])
-def test_nothing_but_such_a_library_is_ever_replaced(path: Path, content: bytes) -> None:
+def test_only_a_demo_library_is_ever_replaced(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with left_untouched(path), pytest.raises(FileExistsError, match="no demo library"):
         write_library(path, ALL_SORTS)
@@ -186,7 +186,7 @@ def test_title_and_text_are_made_of_each_other(
     assert query(path, "select ZTITLE, ZTEXT from ZSFNOTE") == [(title, text)]
 
 
-def test_not_a_byte_of_an_encrypted_note_but_its_title_is_in_the_file(path: Path) -> None:
+def test_the_file_has_nothing_of_an_encrypted_note_but_its_title(path: Path) -> None:
     text = "# Diary\nUnspeakable words about [[Budget]]"
     write_library(path, [BearNote(text=text, encrypted=True), BearNote(title="Budget")])
     assert b"Diary" in path.read_bytes()

@@ -25,7 +25,7 @@ from datasette_bear_search.embeddings.backends.sentence_transformers import (
     SentenceTransformerEmbedder,
 )
 from datasette_bear_search.embeddings.base import (
-    QUERY_CHARACTERS,
+    EMBEDDED_QUERY_CHARACTERS,
     ModelFacts,
     ModelUnavailable,
     first_line,
@@ -244,7 +244,7 @@ def test_a_failed_model_is_tried_again_after_a_while(monkeypatch):
     assert (embedder.ready, embedder.failure) == (True, None)
 
 
-def test_any_error_of_a_library_is_told_in_one_line_with_what_to_do():
+def test_an_error_of_a_library_becomes_one_line_with_advice():
     embedder = BrokenEmbedder(RuntimeError("size mismatch.\n  File x, line 3"))
     with pytest.raises(ModelUnavailable) as caught:
         embedder.load()
@@ -357,7 +357,7 @@ def test_a_document_whose_vector_has_no_direction_gets_none(unusable):
 
 
 @pytest.mark.parametrize("unusable", UNUSABLE)
-def test_a_query_whose_vector_has_no_direction_is_refused_in_words(unusable):
+def test_a_query_whose_vector_has_no_direction_gives_a_clear_error(unusable):
     with pytest.raises(ModelUnavailable, match="Use other words"):
         AnsweringEmbedder(unusable).embed_query("apple")
 
@@ -386,7 +386,7 @@ def test_a_failed_query_is_not_kept_in_the_cache():
 def test_only_the_beginning_of_a_pasted_book_is_embedded():
     embedder = CountingEmbedder()
     embedder.embed_query("word " * 100_000)
-    assert len(embedder.encoded[-1]) == QUERY_CHARACTERS
+    assert len(embedder.encoded[-1]) == EMBEDDED_QUERY_CHARACTERS
 
 
 def test_half_a_surrogate_pair_is_embedded_as_a_question_mark():
@@ -396,7 +396,7 @@ def test_half_a_surrogate_pair_is_embedded_as_a_question_mark():
     assert embedder.encoded[-2:] == ["apple ?", "? apple"]
 
 
-def test_a_model_that_fails_at_work_says_so_in_words():
+def test_a_model_that_fails_while_embedding_gives_a_clear_error():
     class OutOfMemory(TinyEmbedder):
         def encode(self, texts, *, is_query):
             if self.ready:

@@ -40,7 +40,7 @@ def notes(write):
     write(BearNote("# Fence\nRepairing the garden fence"), BearNote("# Soup\nLentil soup recipe"))
 
 
-def test_the_first_numbers_are_scaled_to_unit_length_anew():
+def test_truncated_vectors_are_scaled_to_unit_length():
     whole = numbers(get_embedder(TINY).embed_query("garden fence"))
     short = numbers(get_embedder(f"{TINY}@16").embed_query("garden fence"))
     assert short == pytest.approx(whole[:16] / numpy.linalg.norm(whole[:16]), abs=1e-6)
@@ -50,7 +50,7 @@ def test_a_name_with_dimensions_has_one_embedder_in_the_process():
     assert get_embedder(f"{TINY}@16") is get_embedder(f"{TINY}@16")
 
 
-def test_a_model_that_was_registered_again_is_truncated_anew():
+def test_a_model_registered_again_is_truncated_again():
     register("test/again", lambda: TinyEmbedder("test/again"))
     before = get_embedder("test/again@8")
     register("test/again", lambda: TinyEmbedder("test/again"))
@@ -63,7 +63,7 @@ def test_other_dimensions_have_another_fingerprint():
 
 
 @pytest.mark.parametrize(("model", "name"), [(TINY, f"{TINY}@16"), (f"{TINY}@32", f"{TINY}@16")])
-def test_dimensions_take_the_place_of_others(model, name):
+def test_dimensions_in_a_name_replace_earlier_ones(model, name):
     assert with_choice(model, dimensions=16) == name
 
 
@@ -75,7 +75,7 @@ def test_a_folder_with_an_at_sign_in_its_name_is_a_folder(tmp_path):
     assert is_here(f"{folder}@16")
 
 
-def test_more_than_the_model_has_are_refused_in_words():
+def test_more_dimensions_than_the_model_has_give_a_clear_error():
     with pytest.raises(ModelUnavailable, match="have 64 numbers: --dimensions 65 can't be made"):
         get_embedder(f"{TINY}@65").load()
 
@@ -96,7 +96,7 @@ def test_later_runs_keep_the_dimensions(bear_index, notes, sidecar_path, write):
     assert stored_lengths(sidecar_path) == {16 * 4}
 
 
-def test_changing_them_makes_all_vectors_anew(bear_index, notes, sidecar_path):
+def test_changing_the_dimensions_embeds_all_notes_again(bear_index, notes, sidecar_path):
     bear_index()
     assert "add --yes" in bear_index("--dimensions", "16", fails=True).output
     assert "2 passages embedded" in bear_index("--dimensions", "16", "--yes").output
@@ -116,7 +116,9 @@ def test_all_dimensions_of_a_model_are_the_model_itself(bear_index, notes, sidec
     assert meta(sidecar_path)["fingerprint"] == before["fingerprint"]
 
 
-def test_too_many_are_refused_before_anything_is_written(bear_index, notes, sidecar_path):
+def test_too_many_dimensions_are_refused_before_anything_is_written(
+    bear_index, notes, sidecar_path
+):
     bear_index()
     result = bear_index("--dimensions", "65", fails=True)
     assert "have 64 numbers" in result.output
@@ -152,5 +154,5 @@ async def test_queries_are_truncated_like_the_notes(bear_index, notes, sidecar_p
     bear_index("--dimensions", "16")
     path = "/-/bear-search.json?q=repair+of+the+fence&mode=semantic"
     answer = (await get(configured([sidecar_path], {}), path)).json()
-    assert answer["query"]["legs"] == ["semantic"]
+    assert answer["query"]["retrievers"] == ["semantic"]
     assert answer["rows"][0]["title"] == "Fence"

@@ -10,7 +10,7 @@ from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.embeddings.base import QUERY_CHARACTERS
+from datasette_bear_search.embeddings.base import EMBEDDED_QUERY_CHARACTERS
 from tests.support.datasettes import IS_1_0, configured
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
@@ -74,7 +74,7 @@ FOREVER = "with recursive n(x) as (select 1 union all select x + 1 from n) "
         FOREVER + "select max(embed(x)) from n",
     ],
 )
-async def test_a_query_that_embeds_forever_is_ended(slow, sidecar_path, statement):
+async def test_sql_that_embeds_forever_is_stopped(slow, sidecar_path, statement):
     datasette = Datasette([str(sidecar_path)], settings={"sql_time_limit_ms": 200})
     response = await run(datasette, statement)
     assert response.status_code == 400
@@ -96,14 +96,14 @@ async def test_a_model_that_is_loading_is_waited_for_within_the_time_limit(slow,
     assert time.monotonic() - started < 1.5
 
 
-async def test_a_book_costs_no_more_than_a_sentence(slow, sidecar_path):
+async def test_embedding_a_book_takes_no_longer_than_a_sentence(slow, sidecar_path):
     datasette = Datasette([str(sidecar_path)], settings={"sql_time_limit_ms": 20_000})
     response = await run(datasette, "select length(embed(hex(zeroblob(10000000)))) as length")
     assert response.status_code == 200
-    assert slow.lengths == [QUERY_CHARACTERS]
+    assert slow.lengths == [EMBEDDED_QUERY_CHARACTERS]
 
 
-async def test_the_same_text_costs_once(slow, sidecar_path):
+async def test_the_same_text_is_embedded_once(slow, sidecar_path):
     datasette = Datasette([str(sidecar_path)], settings={"sql_time_limit_ms": 20_000})
     statement = "select sum(length(embed('roof'))) from passages, json_each('[1,2,3,4,5]')"
     for _ in range(5):
@@ -132,7 +132,7 @@ async def test_searches_by_words_are_answered_while_many_queries_embed(slow, sid
     assert slow.most_inside == 1
 
 
-async def test_without_sql_for_everybody_nobody_calls_it(slow, sidecar_path):
+async def test_without_the_sql_permission_embed_cannot_be_called(slow, sidecar_path):
     datasette = configured([sidecar_path], {}, settings={"default_allow_sql": False})
     assert (await run(datasette, "select embed('roof')")).status_code == 403
     page = await datasette.client.get("/-/bear-search.json?q=roof")

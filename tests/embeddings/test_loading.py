@@ -221,7 +221,7 @@ def test_a_folder_of_data_is_used_and_stored_with_its_whole_path(
         model = db.execute("select value from meta where key = 'model'").fetchone()
         assert model == (str(folder.resolve()),)
     monkeypatch.chdir(tmp_path)
-    assert search(sidecar_path)["query"]["legs"] == ["semantic"]
+    assert search(sidecar_path)["query"]["retrievers"] == ["semantic"]
 
 
 # A model that only an index names
@@ -348,7 +348,7 @@ def test_a_folder_named_like_the_default_model_does_not_matter(
     serve._load_model(sidecar_path)
     assert not mark.exists()
     if model == BUNDLED and bundled_folder():
-        assert search(sidecar_path)["query"]["legs"] == ["semantic"]
+        assert search(sidecar_path)["query"]["retrievers"] == ["semantic"]
 
 
 def _no_network() -> None:
@@ -365,7 +365,7 @@ def test_a_folder_named_like_a_reranker_does_not_matter(kind, foreign_folder, ma
 # The hub
 
 
-def test_what_is_downloaded_is_checked_before_it_is_loaded(unsafe, mark, tmp_path, monkeypatch):
+def test_a_downloaded_model_is_checked_before_it_is_loaded(unsafe, mark, tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr("socket.create_connection", lambda *arguments: closing_nothing())
     monkeypatch.setattr("huggingface_hub.HfApi.model_info", lambda *arguments, **options: None)

@@ -101,7 +101,7 @@ def test_the_bundled_model_needs_no_network_and_prints_nothing(no_network, capfd
     assert capfd.readouterr() == ("", "")
 
 
-def test_its_fingerprint_never_changes(minilm):
+def test_the_bundled_models_fingerprint_never_changes(minilm):
     # Or else everybody's notes are embedded again after an update of a library.
     assert minilm.fingerprint == "427339dd71cd033b"
 
@@ -200,7 +200,7 @@ def test_without_network_a_model_that_must_be_downloaded_fails_at_once_and_says_
 
 
 @pytest.mark.parametrize("answers", [False, True], ids=["no such name", "no answer"])
-def test_without_network_it_fails_before_anything_heavy_is_imported(answers, tmp_path):
+def test_without_network_loading_fails_before_anything_heavy_is_imported(answers, tmp_path):
     code = (
         "import socket, sys, time\n"
         "from datasette_bear_search.embeddings import base, registry\n"
@@ -237,7 +237,7 @@ def test_a_search_does_not_fetch_a_model(cache, no_network):
 
 
 @pytest.mark.parametrize("name", ["./no-such-folder", "/no/such/folder", "one/two/three"])
-def test_a_folder_that_is_not_there_is_not_looked_for_on_the_hub(name):
+def test_a_missing_folder_is_not_looked_up_on_the_hub(name):
     with pytest.raises(ModelUnavailable, match=f"There is no folder {name} with a model in it"):
         SentenceTransformerEmbedder(name).load()
 
@@ -287,7 +287,7 @@ def test_random_letters_are_cut_off_by_less_than_half(real_tokens):
 
 
 @pytest.mark.skipif(not SHARED, reason="needs BEAR_SEARCH_SHARED with test collections")
-def test_of_real_documents_next_to_no_passage_is_cut_off(real_tokens):
+def test_hardly_any_passage_of_real_documents_is_truncated(real_tokens):
     counts = []
     for corpus in sorted(Path(SHARED).glob("eval/*/corpus.jsonl")):
         with corpus.open() as lines:

@@ -54,7 +54,7 @@ def test_our_models_and_those_of_plugins_need_no_trust():
     assert not names.trusted_models().exists()
 
 
-def test_what_a_person_names_is_trusted_from_then_on():
+def test_a_model_that_a_person_names_stays_trusted():
     registry.trust("a/b@16")
     assert registry.is_trusted("a/b")
     assert registry.is_trusted("a/b@256")
@@ -92,7 +92,7 @@ def test_a_list_that_cannot_be_written_is_a_clear_error(write, bear_index):
     assert str(names.trusted_models()) in said
 
 
-def test_a_refused_model_is_not_looked_for():
+def test_an_untrusted_model_is_not_looked_up():
     model = "//server/share/m"  # on Windows, to look at it sends the user's name to that server
     looked_at: list[object] = []
     with pytest.MonkeyPatch.context() as patch:

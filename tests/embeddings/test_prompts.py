@@ -14,7 +14,7 @@ from datasette_bear_search import Library
 from datasette_bear_search.cli.doctor import examine
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import names, prompts, registry
-from datasette_bear_search.embeddings.base import Choice
+from datasette_bear_search.embeddings.base import ModelChoice
 from datasette_bear_search.index.restricted import file_for
 from datasette_bear_search.index.run.indexer import update_restricted
 from tests.support.index_files import meta
@@ -217,16 +217,16 @@ def notes(write):
 @pytest.mark.parametrize(
     "choice",
     [
-        Choice(),
-        Choice(256),
-        Choice(None, "find: ", None),
-        Choice(16, "", "a@b/c?&=% +\n'é🦷 "),
-        Choice(None, None, ""),
+        ModelChoice(),
+        ModelChoice(256),
+        ModelChoice(None, "find: ", None),
+        ModelChoice(16, "", "a@b/c?&=% +\n'é🦷 "),
+        ModelChoice(None, None, ""),
     ],
 )
 @pytest.mark.parametrize("name", ["test/own", "openai:m@http://127.0.0.1:80/v1", "/a/model@2x"])
 def test_a_choice_is_read_as_it_was_written(name, choice):
-    assert names.split(f"{name}{choice}") == (name, choice)
+    assert names.split_name(f"{name}{choice}") == (name, choice)
     assert f"{name}{choice}".isprintable()
 
 
@@ -291,7 +291,7 @@ def test_later_runs_keep_the_prompts(bear_index, notes, sidecar_path, write):
     assert meta(sidecar_path)["model"] == f"{TINY}@query=ask:%20"
 
 
-def test_other_prompts_are_asked_about_like_another_model(bear_index, notes, sidecar_path):
+def test_other_prompts_need_confirmation_like_another_model(bear_index, notes, sidecar_path):
     bear_index()
     assert "add --yes" in bear_index("--passage-prompt", "p: ", fails=True).output
     assert "2 passages embedded" in bear_index("--passage-prompt", "p: ", "--yes").output
@@ -301,7 +301,7 @@ def test_other_prompts_are_asked_about_like_another_model(bear_index, notes, sid
     assert meta(sidecar_path)["model"] == TINY
 
 
-def test_new_prompts_of_the_same_name_are_asked_about(bear_index, notes, sidecar_path):
+def test_new_default_prompts_of_a_model_need_confirmation(bear_index, notes, sidecar_path):
     bear_index("--model", "test/own")
     registry.register("test/own", lambda: TrainedEmbedder("test/own"))  # as if its files changed
     said = bear_index("--model", "test/own", fails=True).output
@@ -375,7 +375,7 @@ def test_prompts_that_a_model_has_anyway_need_no_loading(bear_index, notes, conf
         ("prompts: {passage: 3}", "the prompt passage has to be text in quotation marks, not 3"),
     ],
 )
-def test_prompts_that_are_no_text_are_refused(bear_index, notes, configure, text, said):
+def test_prompts_must_be_texts(bear_index, notes, configure, text, said):
     assert said in bear_index(*configure(text), fails=True).output
 
 

@@ -116,7 +116,7 @@ def per_query(result: Result, mode: str = "keyword") -> dict[str, dict[str, floa
         ("t", {"nDCG@10": 0, "Recall@10": 0, "Recall@100": 1, "MRR@10": 0}),
     ],
 )
-def test_metrics_are_those_that_one_gets_by_hand(collection, bear_eval, query, expected):
+def test_metrics_agree_with_those_computed_by_hand(collection, bear_eval, query, expected):
     found = per_query(bear_eval(collection(), "--mode", "keyword", "--json"))[query]
     assert {metric: found[metric] for metric in expected} == pytest.approx(expected)
 
@@ -127,7 +127,7 @@ def test_means_are_over_all_queries(collection, bear_eval):
     assert measured(result)["modes"]["keyword"]["nDCG@10"] == pytest.approx(sum(values) / 3)
 
 
-def test_the_table_has_a_row_a_mode_and_compares_with_the_better_retriever(collection, bear_eval):
+def test_the_table_has_a_row_per_mode_and_compares_with_the_better_retriever(collection, bear_eval):
     text = bear_eval(collection()).stdout
     assert f"animals: 3 queries, 16 notes, {TINY}" in text
     header, *rows = (line.split() for line in text.splitlines()[2:6])
@@ -135,6 +135,12 @@ def test_the_table_has_a_row_a_mode_and_compares_with_the_better_retriever(colle
     assert [row[0] for row in rows] == ["keyword", "semantic", "hybrid"]
     assert "ms more to embed the query" in text
     assert "hybrid against the better retriever (" in text
+
+
+def test_json_names_the_better_retriever(collection, bear_eval):
+    [compared] = measured(bear_eval(collection(), "--json"))["against_better_retriever"]
+    assert compared["mode"] == "hybrid"
+    assert compared["baseline"] in ("keyword", "semantic")
 
 
 def test_a_single_mode_is_not_compared(collection, bear_eval):
@@ -207,10 +213,10 @@ def test_an_index_of_the_same_documents_as_bear_notes_measures_the_same(
             assert all(found[metric] == same[metric] for metric in evaluation.METRICS)
 
 
-def test_the_environments_index_is_not_taken_for_a_collections(
+def test_measuring_a_collection_ignores_the_index_in_the_environment(
     collection, bear_eval, sidecar_path, monkeypatch
 ):
-    monkeypatch.setenv(database.ENVIRONMENT_VARIABLE, str(sidecar_path))
+    monkeypatch.setenv(database.SIDECAR_VARIABLE, str(sidecar_path))
     bear_eval(collection(), "--mode", "keyword")
     assert not sidecar_path.exists()
 
@@ -264,7 +270,7 @@ def test_the_environments_index_is_not_taken_for_a_collections(
         ("qrels.tsv", "", "has no answer to any of the queries"),
     ],
 )
-def test_what_is_wrong_with_a_collection_is_said(collection, bear_eval, file, content, message):
+def test_an_invalid_collection_gives_a_clear_error(collection, bear_eval, file, content, message):
     folder = collection()
     if content is None:
         (folder / file).unlink()
@@ -273,7 +279,7 @@ def test_what_is_wrong_with_a_collection_is_said(collection, bear_eval, file, co
     assert message in bear_eval(folder, "--mode", "keyword", fails=True).output
 
 
-def test_a_folder_that_is_not_there_is_said_to_be_so(tmp_path, bear_eval):
+def test_a_missing_folder_gives_a_clear_error(tmp_path, bear_eval):
     assert "isn't there" in bear_eval(tmp_path / "nowhere", fails=True).output
 
 
@@ -288,7 +294,7 @@ def test_an_index_without_vectors_is_measured_by_words_only(
     bear_eval(collection(), "--sidecar", sidecar_path, "--mode", "keyword")
 
 
-def test_a_model_that_cannot_be_loaded_is_said_to_be_so(collection, bear_eval):
+def test_a_model_that_cannot_be_loaded_gives_a_clear_error(collection, bear_eval):
     class Missing(TinyEmbedder):
         def open_model(self):
             raise ModelUnavailable("The model can't be had.")
@@ -297,7 +303,7 @@ def test_a_model_that_cannot_be_loaded_is_said_to_be_so(collection, bear_eval):
     assert "The model can't be had." in bear_eval(collection(), fails=True).output
 
 
-def test_a_missing_library_is_said_before_anything_is_indexed(
+def test_a_missing_library_gives_an_error_before_anything_is_indexed(
     collection, bear_eval, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(evaluation, "find_spec", lambda name: None)
@@ -404,7 +410,7 @@ def finding(monkeypatch, found: dict[str, list[int]]) -> list[dict]:
     return calls
 
 
-def test_every_query_is_asked_once_a_mode_for_a_hundred_results(index, monkeypatch):
+def test_every_query_runs_once_per_mode_for_a_hundred_results(index, monkeypatch):
     calls = finding(monkeypatch, {"keyword": [1], "hybrid": [1]})
     evaluation.evaluate(index, query_set({1: 1}), ["keyword", "hybrid"])
     assert calls == [
@@ -442,7 +448,7 @@ def test_a_query_that_finds_nothing_counts_as_zero(index, monkeypatch):
     assert result.mean("keyword", "nDCG@10") == 0
 
 
-def test_two_modes_that_find_the_same_are_not_told_apart(index, monkeypatch):
+def test_two_modes_with_the_same_results_do_not_differ(index, monkeypatch):
     finding(monkeypatch, {"keyword": [1], "semantic": [1], "hybrid": [1]})
     result = evaluation.evaluate(index, query_set(*[{1: 1}] * 12))
     [comparison] = result.comparisons
@@ -481,7 +487,7 @@ def balanced(monkeypatch):
 
 def measured_settings(index, count=24, chooses=True):
     queries = replace(query_set(*[{1: 1}] * count), chooses=chooses)
-    return evaluation.evaluate(index, queries, ["keyword"], settings=evaluation.SETTINGS)
+    return evaluation.evaluate(index, queries, ["keyword"], settings=evaluation.TRIED_SETTINGS)
 
 
 def test_the_best_setting_is_proposed_with_its_gain_interval_and_p(index, balanced):
@@ -510,7 +516,7 @@ def test_a_gain_that_may_be_chance_is_not_proposed(index, balanced, without, cou
 
 
 @pytest.mark.parametrize(("count", "chooses"), [(19, True), (24, False)])
-def test_few_queries_and_those_of_others_choose_nothing(index, balanced, count, chooses):
+def test_few_queries_or_other_peoples_choose_no_setting(index, balanced, count, chooses):
     balanced(0.6)
     assert measured_settings(index, count, chooses).proposal is None
 
@@ -540,7 +546,7 @@ def test_a_better_setting_is_written_where_all_searches_find_it(
     assert "No setting is significantly better" in bear_eval(*arguments, fails=True).output
 
 
-def test_what_else_is_in_the_configuration_stays(tmp_path):
+def test_the_rest_of_the_configuration_stays(tmp_path):
     file = tmp_path / "bear-search.yaml"
     kept = '# mine\nnever_index_tags: ["private"]  # really\n'
     file.write_text(f"{kept}ranking:\n  balance: 0.1\n  recency: 3\n")

@@ -109,7 +109,7 @@ def stored(path) -> list[tuple[str, str, str, int]]:
         return db.execute("select query, source, key, grade from judgments order by id").fetchall()
 
 
-async def test_a_press_stores_what_was_said_and_shows_it(browser, indexed):
+async def test_pressing_a_button_stores_and_shows_the_judgment(browser, indexed):
     await browser.visit(f"{PAGE}?q=roof")
     assert browser.pressed("CABIN") == []
     await browser.press("CABIN", "Right note")
@@ -118,7 +118,7 @@ async def test_a_press_stores_what_was_said_and_shows_it(browser, indexed):
     assert browser.pressed("CHURCH") == []
 
 
-async def test_the_other_button_changes_it(browser, indexed):
+async def test_the_other_button_changes_the_judgment(browser, indexed):
     await browser.visit(f"{PAGE}?q=roof")
     await browser.press("CHURCH", "Right note")
     await browser.press("CHURCH", "Wrong note")
@@ -126,7 +126,7 @@ async def test_the_other_button_changes_it(browser, indexed):
     assert browser.pressed("CHURCH") == ["Wrong note"]
 
 
-async def test_pressing_again_takes_it_back(browser, indexed):
+async def test_pressing_the_button_again_removes_the_judgment(browser, indexed):
     await browser.visit(f"{PAGE}?q=roof")
     await browser.press("CABIN", "Wrong note")
     await browser.press("CABIN", "Wrong note")
@@ -134,7 +134,7 @@ async def test_pressing_again_takes_it_back(browser, indexed):
     assert browser.pressed("CABIN") == []
 
 
-async def test_a_judgment_is_of_one_query_however_it_is_spaced(browser):
+async def test_a_judgment_belongs_to_the_query_however_it_is_spaced(browser):
     await browser.visit(f"{PAGE}?q=cabin+roof")
     await browser.press("CABIN", "Right note")
     await browser.visit(f"{PAGE}?q=+cabin++roof+&mode=keyword")
@@ -143,14 +143,14 @@ async def test_a_judgment_is_of_one_query_however_it_is_spaced(browser):
     assert browser.pressed("CABIN") == []
 
 
-async def test_it_goes_back_to_the_same_results(browser):
+async def test_judging_returns_to_the_same_results(browser):
     await browser.visit(f"{PAGE}?q=the+roof+%26+%22more%22&mode=keyword&archived=0&_size=5&judge=1")
     await browser.press("CABIN", "Right note")
     search = "q=the+roof+%26+%22more%22&mode=keyword&archived=0&_size=5&judge=1"
     assert browser.url == f"{PAGE}?{search}"
 
 
-async def test_it_goes_back_to_the_note_that_was_judged(browser):
+async def test_judging_returns_to_the_judged_note(browser):
     page = await browser.visit(f"{PAGE}?q=roof")
     response = await browser.post(JUDGE, {**browser.fields("CHURCH"), "grade": "1"}, 303)
     _, _, anchor = response.headers["location"].partition("#")
@@ -163,7 +163,7 @@ async def test_it_goes_back_to_the_note_that_was_judged(browser):
     "search",
     ["q=roof&next=https://evil.example/", "q=roof#@evil.example", "q=//evil.example\r\nx: y"],
 )
-async def test_it_never_leads_to_another_site(browser, search):
+async def test_judging_never_redirects_to_another_site(browser, search):
     await browser.visit(f"{PAGE}?q=roof")
     fields = {**browser.fields("CABIN"), "search": search, "grade": "1"}
     location = (await browser.post(JUDGE, fields, 303)).headers["location"]
@@ -171,7 +171,7 @@ async def test_it_never_leads_to_another_site(browser, search):
     assert not re.search(r"//|[\r\n]", location)
 
 
-async def test_the_base_url_is_kept(indexed):
+async def test_judging_keeps_the_base_url(indexed):
     browser = Browser(serve(indexed, settings={"base_url": "/prefix/"}))
     await browser.visit(f"{PAGE}?q=roof")
     assert 'action="/prefix/-/bear-search/judge"' in browser.form("CABIN")
@@ -225,7 +225,7 @@ async def test_searching_writes_nothing(browser, indexed):
     assert content(indexed) == before
 
 
-async def test_only_who_may_see_the_notes_may_judge_them(indexed):
+async def test_only_people_who_may_see_the_notes_may_judge_them(indexed):
     permissions = {"databases": {indexed.stem: {"allow": {"id": "owner"}}}}
     plugins = {"plugins": {PLUGIN: {"judgments": True}}}
     try:
@@ -300,14 +300,14 @@ async def test_only_a_post_judges(datasette, method):
         ({"source": "elsewhere"}, 404),
     ],
 )
-async def test_what_makes_no_sense_is_refused(browser, indexed, changed, status):
+async def test_an_invalid_judgment_is_refused(browser, indexed, changed, status):
     await browser.visit(f"{PAGE}?q=roof")
     await browser.post(JUDGE, {**browser.fields("CABIN"), "grade": "1", **changed}, status)
     assert stored(indexed) == []
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff\xfe=%ff&search=q%3D%ff", b"{}"])
-async def test_a_body_that_is_no_form_is_refused(datasette, indexed, body):
+async def test_a_body_that_is_not_a_form_is_refused(datasette, indexed, body):
     response = await datasette.client.post(JUDGE, content=body)
     assert response.status_code in (400, 404)
     assert stored(indexed) == []
@@ -322,7 +322,7 @@ async def test_any_query_can_be_judged(browser, query):
     assert browser.pressed("CABIN") == ["Right note"]
 
 
-async def test_an_index_that_cannot_be_written_is_said_to_be_so(browser, indexed):
+async def test_an_index_that_cannot_be_written_gives_a_clear_error(browser, indexed):
     await browser.visit(f"{PAGE}?q=roof")
     with closing(sqlite3.connect(indexed)) as db:
         db.execute("drop table judgments")
@@ -330,9 +330,7 @@ async def test_an_index_that_cannot_be_written_is_said_to_be_so(browser, indexed
     assert "saved, because the index" in response.text
 
 
-async def test_an_index_from_before_there_were_judgments_is_searched_without_buttons(
-    browser, indexed
-):
+async def test_an_index_without_judgments_is_searched_without_buttons(browser, indexed):
     with closing(sqlite3.connect(indexed)) as db:
         db.execute("drop table judgments")
     page = await browser.visit(f"{PAGE}?q=roof")
@@ -357,7 +355,7 @@ async def test_judgments_outlive_a_rebuild_and_a_note_that_went(
     assert browser.pressed("CABIN") == ["Right note"]
 
 
-async def test_what_is_taken_back_leaves_no_trace_in_the_file(browser, indexed):
+async def test_a_removed_judgment_leaves_no_trace_in_the_file(browser, indexed):
     await browser.visit(f"{PAGE}?q=roof+unmistakable")
     await browser.press("CABIN", "Right note")
     assert b"unmistakable" in indexed.read_bytes()

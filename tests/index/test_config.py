@@ -72,7 +72,7 @@ def test_the_file_is_found_by_the_environment_or_in_its_usual_place(
 ):
     path = configure(WORK_AND_TIL)
     with monkeypatch.context() as patch:
-        patch.setenv(config.ENVIRONMENT_VARIABLE, str(path))
+        patch.setenv(config.CONFIG_VARIABLE, str(path))
         index()
     assert titles(sidecar_path) == ["Pipes", "Plan"]
     path.write_text("sources: []")
@@ -81,7 +81,7 @@ def test_the_file_is_found_by_the_environment_or_in_its_usual_place(
     assert titles(sidecar_path) == []
 
 
-def test_datasettes_own_configuration_file_does_as_well(folders, configure, index, sidecar_path):
+def test_datasettes_own_configuration_file_also_works(folders, configure, index, sidecar_path):
     settings = {"sidecar": "x.db", "sources": [{"location": "til"}]}
     index("--config", configure({"plugins": {"datasette-bear-search": settings}}))
     assert titles(sidecar_path) == ["Pipes"]
@@ -145,7 +145,9 @@ def test_notes_with_a_tag_that_is_never_indexed_are_left_out(
     assert b"secret" not in sidecar_path.read_bytes()
 
 
-def test_a_note_that_gets_such_a_tag_leaves_the_index(folders, configure, index, sidecar_path):
+def test_a_note_that_gets_a_tag_never_indexed_leaves_the_index(
+    folders, configure, index, sidecar_path
+):
     path = configure(WORK_AND_TIL)
     index("--config", path)
     note = folders / "work" / "0.md"
@@ -227,13 +229,13 @@ def test_an_error_names_the_place_and_what_would_be_right(folders, configure, co
     assert str(path) in str(caught.value)
 
 
-def test_a_file_that_was_named_has_to_be_there(tmp_path, index):
+def test_a_named_configuration_file_must_exist(tmp_path, index):
     output = index("--config", tmp_path / "none.yaml", fails=True).output
     assert "There is no configuration file at" in output
 
 
 @pytest.mark.parametrize("text", ["[" * 5000, "{a: " * 5000, "- " * 3000])
-def test_yaml_that_is_nested_without_end_is_a_message(tmp_path, text):
+def test_endlessly_nested_yaml_gives_a_message(tmp_path, text):
     path = tmp_path / "bear-search.yaml"
     path.write_text(text)
     with pytest.raises(ConfigurationError, match="nested too deeply"):

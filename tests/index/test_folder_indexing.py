@@ -68,7 +68,7 @@ def test_a_second_run_opens_only_what_changed(tmp_path: Path, bear_index, rows) 
     assert rows(FOUND, "coffee") == [("p3",)]
 
 
-def test_what_is_left_out_is_told(tmp_path: Path, bear_index) -> None:
+def test_left_out_files_are_listed(tmp_path: Path, bear_index) -> None:
     notes = write_files(tmp_path / "notes", {"a.md": "", "b.md": b"\x89PNG\r\n\x1a\n" + bytes(99)})
     assert "b.md: not text" in bear_index("--no-semantic", path=notes).output
 
@@ -83,7 +83,7 @@ def test_a_folder_that_is_gone_keeps_its_notes_in_the_index(
     assert rows(FOUND, "xyzzy") == [("a",)]
 
 
-def test_the_words_of_a_pdf_come_and_go_with_it(
+def test_a_pdfs_words_are_searchable_as_long_as_it_exists(
     tmp_path: Path, bear_index, rows, sidecar_path
 ) -> None:
     notes = vault(

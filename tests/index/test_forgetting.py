@@ -164,7 +164,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_byte_of_a_note_outlasts_it(way, bear, bear_index, library, sidecar_path, configured):
+def test_no_byte_of_a_removed_note_stays(way, bear, bear_index, library, sidecar_path, configured):
     go, options, words = WAYS[way]
     vectors = vectors_of(sidecar_path, TITLE)
     assert vectors
@@ -182,7 +182,7 @@ def test_no_byte_of_a_note_outlasts_it(way, bear, bear_index, library, sidecar_p
     )
 
 
-def test_no_byte_of_a_source_outlasts_it(bear, sidecar_path):
+def test_no_byte_of_a_removed_source_stays(bear, sidecar_path):
     vectors = vectors_of(sidecar_path, TITLE)
     result = CliRunner().invoke(
         cli, ["bear-index", "--sidecar", str(sidecar_path), "--remove", "bear"]
@@ -191,13 +191,13 @@ def test_no_byte_of_a_source_outlasts_it(bear, sidecar_path):
     assert left(sidecar_path, HERE, vectors) == []
 
 
-def test_no_byte_of_vectors_that_are_given_up_outlasts_them(bear, bear_index, sidecar_path):
+def test_no_byte_of_dropped_vectors_stays(bear, bear_index, sidecar_path):
     vectors = vectors_of(sidecar_path, TITLE)
     bear_index("--rebuild", "--no-semantic")
     assert left(sidecar_path, (), vectors) == []
 
 
-def test_no_word_outlasts_its_note_if_another_stemmer_indexed_it(
+def test_no_word_of_a_removed_note_stays_if_another_stemmer_indexed_it(
     write, bear_index, sidecar_path, monkeypatch
 ):
     monkeypatch.setattr(stored_notes, "detect", lambda texts: ["de" for _ in texts])

@@ -51,7 +51,7 @@ def content(path: Path) -> dict[str, list[tuple]]:
             "links": "select notes.key, links.target_key, links.title, target.key from links"
             " join notes on notes.id = note_id left join notes as target on target.id = target_id",
             "passages": "select notes.key, position, heading, start, length, content_hash,"
-            " embedded, vector from passages"
+            " vector_state, vector from passages"
             " join notes on notes.id = note_id left join _vectors on passage_id = passages.id",
             "index": "select content_hash, embedding from _passage_index"
             " join passages on passages.id = _passage_index.rowid",
@@ -122,7 +122,7 @@ def test_every_passage_gets_a_vector(write, bear_index, sidecar_path):
         sidecar_path,
         "select heading from passages join notes on notes.id = note_id where title = 'Garden'",
     ) == [("",), ("Tools",)]
-    assert rows(sidecar_path, "select count(*) from passages where not embedded") == [(0,)]
+    assert rows(sidecar_path, "select distinct vector_state from passages") == [("embedded",)]
     assert rows(sidecar_path, "select count(*) from _vectors") == rows(
         sidecar_path, "select count(*) from _passage_index"
     )
@@ -277,7 +277,9 @@ def test_links_from_and_to_a_removed_note_are_gone(write, bear_index, sidecar_pa
         assert sorted(rows(sidecar_path, links)) == titles
 
 
-def test_a_changed_library_ends_as_a_clean_build_does(write, bear_index, sidecar_path, tmp_path):
+def test_updating_a_changed_library_gives_the_same_index_as_a_new_build(
+    write, bear_index, sidecar_path, tmp_path
+):
     write(*[BearNote(f"# N{n}\n\nText {n} [[N{n + 1}]]", tags=(f"t{n % 3}",)) for n in range(30)])
     bear_index()
     write(
@@ -321,7 +323,7 @@ def test_a_run_that_dies_while_embedding_is_resumed(
     assert content(sidecar_path) == complete
 
 
-def test_another_model_makes_all_vectors_anew(write, bear_index, sidecar_path):
+def test_another_model_embeds_all_notes_again(write, bear_index, sidecar_path):
     write(GARDEN, SOUP)
     bear_index()
     registry.register("other", lambda: TinyEmbedder("other"))
@@ -330,7 +332,7 @@ def test_another_model_makes_all_vectors_anew(write, bear_index, sidecar_path):
     assert "embedded" not in bear_index().output  # later runs keep that model
 
 
-def test_another_model_is_asked_about_with_what_it_costs(write, bear_index, sidecar_path):
+def test_changing_the_model_asks_and_says_how_long_it_takes(write, bear_index, sidecar_path):
     write(GARDEN, SOUP)
     bear_index()
     with closing(sqlite3.connect(sidecar_path)) as db, db:
@@ -346,7 +348,9 @@ def test_another_model_is_asked_about_with_what_it_costs(write, bear_index, side
 
 
 @pytest.mark.parametrize(("answer", "status", "model"), [("n\n", 1, TINY), ("y\n", 0, "other")])
-def test_in_a_terminal_a_person_decides(write, bear_index, sidecar_path, answer, status, model):
+def test_in_a_terminal_the_person_is_asked_about_another_model(
+    write, bear_index, sidecar_path, answer, status, model
+):
     write(GARDEN, SOUP)
     bear_index()
     registry.register("other", lambda: TinyEmbedder("other"))
@@ -419,7 +423,7 @@ def test_no_semantic_holds_until_vectors_are_asked_for(write, bear_index, sideca
     assert rows(sidecar_path, "select count(*) from _vectors") == [(3,)]
 
 
-def test_vectors_that_are_no_numbers_are_refused(write, bear_index, sidecar_path):
+def test_vectors_that_are_not_numbers_are_refused(write, bear_index, sidecar_path):
     class Broken(TinyEmbedder):
         def encode(self, texts, *, is_query):
             vectors = super().encode(texts, is_query=is_query)
@@ -469,7 +473,7 @@ def test_a_second_indexer_waits_for_a_short_run_and_says_so(write, bear_index, s
     assert "1 note added" in output
 
 
-def test_whether_a_run_is_at_work_is_answered_at_once(sidecar_path):
+def test_asking_whether_a_run_is_active_returns_at_once(sidecar_path):
     sidecar_path.parent.mkdir()
     with filelock.FileLock(f"{sidecar_path}.lock"):
         started = time.perf_counter()
@@ -487,7 +491,7 @@ def test_a_second_indexer_does_not_wait_for_a_long_run(
         assert "Another datasette bear-index is already writing" in bear_index(fails=True).output
 
 
-def test_a_library_that_cannot_be_read_takes_nothing_from_the_sidecar(
+def test_an_unreadable_library_removes_nothing_from_the_sidecar(
     write, library, bear_index, sidecar_path
 ):
     write(GARDEN)
@@ -527,7 +531,7 @@ def test_two_libraries_are_kept_apart(write, library, sidecar_path, bear_index, 
     ]
 
 
-def test_a_file_that_is_no_sidecar_is_left_alone(write, bear_index, sidecar_path):
+def test_a_file_that_is_not_a_sidecar_is_left_alone(write, bear_index, sidecar_path):
     write(GARDEN)
     sidecar_path.parent.mkdir()
     sidecar_path.write_text("Dear diary")
@@ -535,7 +539,7 @@ def test_a_file_that_is_no_sidecar_is_left_alone(write, bear_index, sidecar_path
     assert sidecar_path.read_text() == "Dear diary"
 
 
-def test_a_damaged_sidecar_is_said_to_be_disposable(write, bear_index, sidecar_path):
+def test_the_message_about_a_damaged_sidecar_says_to_delete_it(write, bear_index, sidecar_path):
     write(GARDEN)
     bear_index()
     data = bytearray(sidecar_path.read_bytes())

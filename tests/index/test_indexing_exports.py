@@ -54,7 +54,7 @@ def test_an_export_is_recognized_and_indexed(
     assert "Nothing has changed in" in bear_index("--no-semantic", path=path).output
 
 
-def test_an_export_that_is_gone_takes_none_of_its_notes_along(
+def test_a_vanished_export_keeps_its_notes_in_the_index(
     bear_index: Any, sidecar_path: Path, tmp_path: Path
 ) -> None:
     path = zip_of(tmp_path / "slack.zip", NOTES["slack.zip"])
@@ -78,7 +78,7 @@ def test_a_query_in_the_configuration_is_indexed(sidecar_path: Path, tmp_path: P
     assert stored(sidecar_path) == [("apple", note.title, '["Cooking, Recipes"]')]
 
 
-def test_what_does_not_fit_into_memory_is_read_part_by_part(
+def test_an_export_larger_than_memory_is_read_in_parts(
     bear_index: Any, sidecar_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changes, "MOST_TEXT", 500)

@@ -125,7 +125,7 @@ def test_an_index_that_was_overwritten_is_called_damaged(place):
     assert damage.check_overwritten(place, files=3) == []
 
 
-def test_an_error_in_which_sqlite_quotes_damaged_text_is_told_as_damage():
+def test_an_error_that_quotes_undecodable_text_is_reported_as_damage():
     with pytest.raises(ClickException, match="it is damaged"), clear_errors():
         b"malformed database schema \xd8".decode()
 
@@ -148,7 +148,7 @@ def test_an_index_without_its_last_byte_is_called_damaged_until_it_is_rebuilt(pl
     assert place.problems_at_the_end() == []
 
 
-def test_what_damage_put_into_an_index_stops_no_search_and_is_not_kept_as_a_judgment(place):
+def test_foreign_rows_in_a_damaged_index_stop_no_search_and_are_not_kept_as_judgments(place):
     place.set_up(SCENARIOS[1])
     with opened(place.sidecar) as db, db:
         languages.register(db)  # the triggers of the word index need its function
@@ -159,7 +159,7 @@ def test_what_damage_put_into_an_index_stops_no_search_and_is_not_kept_as_a_judg
     assert place.problems_at_the_end() == []
 
 
-def test_the_sources_of_a_damaged_index_are_not_said_to_be_none(place):
+def test_a_damaged_index_does_not_claim_to_have_no_sources(place):
     place.set_up(INCREMENTAL)
     damage.truncate(5000)(place.sidecar)
     for command in damage.WRITING:
@@ -170,12 +170,12 @@ def test_somebody_elses_file_is_never_changed(place):
     assert damage.check_foreign(place) == []
 
 
-def test_an_index_of_a_newer_version_is_left_alone_and_said_so(place):
+def test_an_index_of_a_newer_version_is_left_alone_with_a_message(place):
     assert damage.check_newer(place) == []
 
 
 @pytest.mark.skipif(not damage.can_mount(), reason="only root may make a small disk")
-def test_a_full_disk_takes_nothing_and_is_named(place):
+def test_a_full_disk_loses_nothing_and_is_named(place):
     assert damage.check_full_disk(place, sizes=3) == []
 
 
@@ -183,7 +183,7 @@ def test_a_folder_that_cannot_be_written_is_named_and_can_be_searched(place):
     assert damage.check_read_only(place) == []
 
 
-def test_of_two_runs_at_once_one_does_the_work(place):
+def test_only_one_of_two_simultaneous_runs_does_the_work(place):
     with Commands() as other:
         assert damage.check_two_at_once(place, other) == []
 

@@ -108,7 +108,7 @@ def test_links_by_name_lead_to_a_moved_note_and_those_by_path_are_looked_up_agai
     assert linked() == [("name.md", "a/two.md", 0), ("path.md", "a/two.md", 0)]
 
 
-def test_a_link_is_right_again_when_the_moved_note_comes_back_as_a_copy(
+def test_a_link_works_again_when_the_moved_note_comes_back_as_a_copy(
     tmp_path: Path, run, select
 ) -> None:
     folder = vault(tmp_path / "vault", {"two.md": "Two.", "name.md": "See [[two]]."})
@@ -173,7 +173,7 @@ def test_text_that_is_embedded_is_not_embedded_again(
     write_files(copies, {"b/a.md": "# A\n\nTwice."})
     run(copies)
     assert embedded == ["A\nTwice."]
-    assert select("select count(*) from passages where not embedded") == [(0,)]
+    assert select("select count(*) from passages where vector_state = 'pending'") == [(0,)]
     assert select("select count(distinct vector), count(*) from _vectors") == [(7, 13)]
 
     # The note now exists only in the other source, and isn't embedded again.
@@ -202,7 +202,7 @@ def test_ids_survive_a_rebuild(notes: Path, run, select) -> None:
     assert after == before
 
 
-def test_what_is_moved_within_vec0_is_found(notes: Path, sidecar_path, run) -> None:
+def test_a_vector_moved_within_vec0_is_found(notes: Path, sidecar_path, run) -> None:
     (notes / "other.md").rename(notes / "moved.md")
     run()
     embedder = TinyEmbedder("tiny")

@@ -118,7 +118,7 @@ def test_no_text_of_the_index_is_embedded_again(seen, bear_index, write, sidecar
     assert len(list(restricted.wanted(sidecar_path))) == 2
 
 
-def test_a_run_that_died_in_between_is_made_up_for(
+def test_the_next_run_completes_a_restricted_index_that_a_run_did_not_finish(
     seen, write, bear_index, sidecar_path, monkeypatch
 ):
     seen(DIARY, ROOF, SOUP)
@@ -158,7 +158,7 @@ def test_while_a_run_writes_the_last_restricted_index_is_shown(
         assert not restricted.is_current(sidecar_path, restricted.file_for(sidecar_path, TAGS))
 
 
-def test_an_error_of_a_source_is_not_told(seen, bear_index, sidecar_path, library):
+def test_the_restricted_index_has_no_errors_of_sources(seen, bear_index, sidecar_path, library):
     seen(DIARY, ROOF)
     library.unlink()
     bear_index(fails=True)
@@ -186,14 +186,14 @@ def test_an_environment_variable_makes_one_in_advance(write, bear_index, sidecar
     assert restricted.file_for(sidecar_path, ["#work", "Private"]).exists()
 
 
-def test_a_restricted_index_is_no_place_for_notes(seen, sidecar_path, library):
+def test_a_restricted_index_cannot_be_indexed_into(seen, sidecar_path, library):
     seen(DIARY, ROOF)
     file = restricted.file_for(sidecar_path, TAGS)
     with pytest.raises(SidecarError, match="holds another index's notes without private"):
         indexer.update(file, [SourceConfig("bear", "bear", str(library))], None)
 
 
-def test_another_version_s_restricted_index_is_made_anew(seen, sidecar_path):
+def test_a_restricted_index_of_another_version_is_rebuilt(seen, sidecar_path):
     seen(DIARY, ROOF)
     with closing(sqlite3.connect(restricted.file_for(sidecar_path, TAGS))) as connection:
         connection.execute("pragma user_version = 1")

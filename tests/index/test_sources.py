@@ -129,7 +129,7 @@ def test_the_plugin_in_the_guide_can_be_installed_and_run(tmp_path, sidecar_path
     assert len(rows(sidecar_path, sql)) == 2
 
 
-def test_the_names_of_our_kinds_stay_ours():
+def test_a_plugin_cannot_override_a_built_in_kind():
     class Other:
         __name__ = "other"
 
@@ -174,7 +174,7 @@ def test_folders_are_named_after_themselves(index, tmp_path, sidecar_path):
     assert rows(sidecar_path, "select name, kind from sources") == [("my-recipes", "markdown")]
 
 
-def test_what_nothing_reads_is_an_error_that_lists_the_kinds(index, tmp_path):
+def test_a_path_that_no_kind_reads_gives_an_error_that_lists_the_kinds(index, tmp_path):
     (tmp_path / "song.mp3").write_bytes(b"\0")
     output = index(tmp_path / "song.mp3", fails=True).output
     assert "journal: A journal: a file whose name ends in .journal" in output
@@ -261,9 +261,7 @@ def test_the_list_tells_of_each_source_what_changed(index, journal):
 
 @pytest.mark.datasette
 @pytest.mark.asyncio
-async def test_an_interval_and_the_last_error_are_said_wherever_one_looks(
-    index, journal, sidecar_path
-):
+async def test_the_interval_and_the_last_error_are_shown_everywhere(index, journal, sidecar_path):
     path = journal("feed", note("Monday"))
     index(path, "--every", "1h")
     assert re.search(r"^journal: Read every 1h, next at 20.*Z\.$", index("--list").output, re.M)
@@ -299,7 +297,7 @@ def test_an_interval_belongs_to_a_source_and_is_a_time(index, journal, sidecar_p
     )
 
 
-def test_what_was_left_out_is_said(index, journal):
+def test_left_out_notes_are_listed(index, journal):
     skipped = [{"key": f"n{number}", "skip": "too large"} for number in range(9)]
     output = index(journal("one", *skipped)).output
     assert "journal: skipped 9:" in output

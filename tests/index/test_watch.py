@@ -57,7 +57,7 @@ def watching_of(sidecar_path, monkeypatch):
     return watch
 
 
-def test_a_change_is_indexed_and_said_in_one_line(vault, watching_of, sidecar_path):
+def test_a_change_is_indexed_and_printed_in_one_line(vault, watching_of, sidecar_path):
     with watching_of(SourceConfig("vault", "markdown", str(vault))) as said:
         (vault / "b.md").write_text("# Soup\n\nLentils.")
         wait_for(lambda: titles(sidecar_path) == ["Roof", "Soup"])
@@ -143,7 +143,9 @@ def test_a_source_that_breaks_ends_nothing_and_is_tried_again(vault, watching_of
 
 @pytest.mark.datasette
 @pytest.mark.asyncio
-async def test_a_running_datasette_sees_it(vault, watching_of, sidecar_path):
+async def test_a_running_datasette_sees_changes_that_watching_indexed(
+    vault, watching_of, sidecar_path
+):
     with watching_of(SourceConfig("vault", "markdown", str(vault))):
         datasette = Datasette([str(sidecar_path)])
         response = await datasette.client.get("/-/bear-search.json?q=lentils&mode=keyword")
@@ -155,7 +157,7 @@ async def test_a_running_datasette_sees_it(vault, watching_of, sidecar_path):
 
 
 @pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_ends_well_when_it_is_asked_to(vault, sidecar_path, tmp_path, request_to_end):
+def test_the_command_exits_with_0_when_asked_to_stop(vault, sidecar_path, tmp_path, request_to_end):
     command = [
         *(sys.executable, "-m", "datasette", "bear-index", str(vault), "--watch", "--no-semantic"),
         *("--sidecar", str(sidecar_path)),
@@ -178,9 +180,7 @@ def test_the_command_ends_well_when_it_is_asked_to(vault, sidecar_path, tmp_path
     assert output == "Stopped watching\n"
 
 
-def test_a_request_to_end_that_python_ignores_ends_it_all_the_same(
-    vault, sidecar_path, monkeypatch
-):
+def test_an_interrupt_that_python_ignores_still_ends_the_command(vault, sidecar_path, monkeypatch):
     waits, before = [], signal.getsignal(signal.SIGINT)
 
     def wait(self) -> None:
@@ -198,7 +198,7 @@ def test_a_request_to_end_that_python_ignores_ends_it_all_the_same(
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_second_request_to_end_ends_it_as_well(vault, sidecar_path, monkeypatch):
+def test_a_second_interrupt_ends_the_command_as_well(vault, sidecar_path, monkeypatch):
     def stop(self) -> None:
         self._end()
         self._stop.set()
@@ -223,7 +223,7 @@ def test_a_second_request_to_end_ends_it_as_well(vault, sidecar_path, monkeypatc
         ("/vault/a.md", False),
     ],
 )
-def test_hidden_folders_are_no_notes(path, concerns):
+def test_changes_in_hidden_folders_are_ignored(path, concerns):
     assert Place("v", "/v", None).concerns(path) == concerns
 
 
@@ -236,7 +236,7 @@ def test_hidden_folders_are_no_notes(path, concerns):
         ("/b/other.sqlite", False),
     ],
 )
-def test_of_a_file_its_journals_count_too(path, concerns):
+def test_changes_to_a_files_journals_count(path, concerns):
     assert Place("b", "/b", "/b/database.sqlite").concerns(path) == concerns
 
 

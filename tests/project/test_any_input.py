@@ -29,7 +29,7 @@ def targets(tmp_path_factory):
 
 @pytest.mark.datasette
 @pytest.mark.parametrize("name", TARGETS)
-def test_any_input_is_answered(targets, name):
+def test_any_input_gets_a_response(targets, name):
     run = targets[name]
 
     @settings(
@@ -46,7 +46,7 @@ def test_any_input_is_answered(targets, name):
     any_input()
 
 
-def test_a_damaged_library_whose_error_is_no_text_is_said_to_be_damaged(tmp_path):
+def test_a_library_with_an_undecodable_error_is_called_damaged(tmp_path):
     """SQLite quotes the damaged part of the schema in its message."""
     path = bear_library(tmp_path / "database.sqlite", [BearNote("# Note")])
     schema = b"CREATE TABLE ZSFNOTETAG"
@@ -56,7 +56,7 @@ def test_a_damaged_library_whose_error_is_no_text_is_said_to_be_damaged(tmp_path
 
 
 @pytest.mark.parametrize("name", ["tag", "source"])
-def test_half_a_surrogate_pair_can_be_asked_for(name):
+def test_half_a_surrogate_pair_can_be_searched_for(name):
     """Programs send lone surrogates in JSON."""
     conditions, parameters = read_filters({name: ["\ud83d", "a\udfff"]}).conditions()
     with closing(sqlite3.connect(":memory:")) as db:
@@ -65,10 +65,10 @@ def test_half_a_surrogate_pair_can_be_asked_for(name):
     assert conditions
 
 
-def test_an_accent_without_a_letter_is_no_word():
+def test_an_accent_without_a_letter_is_not_a_word():
     """FTS5 returns an empty token for it."""
-    assert spelling.words("\u0326 a") == ["a"]
-    assert spelling.completions(sqlite3.connect(":memory:"), "\u0326") == []
+    assert spelling.unstemmed_words("\u0326 a") == ["a"]
+    assert spelling.word_completions(sqlite3.connect(":memory:"), "\u0326") == []
 
 
 @pytest.mark.parametrize("sign", ["\x1f", "\x85", "\u2028", "\u3000"])

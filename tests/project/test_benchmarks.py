@@ -58,7 +58,7 @@ def test_the_index_is_whole_and_can_be_searched_by_meaning(index):
     assert passages > 2 * NOTES
 
 
-def test_an_index_that_is_there_is_not_made_again(folder, index):
+def test_an_existing_index_is_not_made_again(folder, index):
     first = index.execute("select id, key, modified from notes").fetchall()
     report = scale.make(folder, NOTES)
     assert (report.notes, report.added, report.embedded) == (NOTES, 0, 0)
@@ -80,7 +80,7 @@ def test_vectors_of_notes_about_the_same_are_nearer_than_others(folder):
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
 
 
-def test_every_kind_of_query_is_what_it_says(index):
+def test_every_kind_of_query_has_the_words_that_it_should(index):
     asked = workload.workload(index, 5)
     assert asked == workload.workload(index, 5)
     words = dict(index.execute("select term, doc from _word_vocabulary"))

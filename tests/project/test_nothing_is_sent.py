@@ -67,9 +67,9 @@ with subprocess.Popen(
         # Without onnxruntime, a busy machine may take longer to import torch than a request waits.
         for _ in range(30):
             answer = json.loads(get(".json?q=" + quote(query)))
-            if "semantic" in answer["query"]["legs"]:
+            if "semantic" in answer["query"]["retrievers"]:
                 break
-        found["JSON"] = answer["rows"][0]["title"], answer["query"]["legs"]
+        found["JSON"] = answer["rows"][0]["title"], answer["query"]["retrievers"]
         found["page"] = "Cabin roof" in get("?q=" + quote(query)), ["keyword", "semantic"]
         get(""), get("/note/1"), get("/similar/1"), get("/suggest.json?q=ca")
     finally:
@@ -88,7 +88,7 @@ async def agent():
 
 found["bear-mcp"] = asyncio.run(agent())
 answer = json.loads([other.result() for other in others][0])
-found["bear-search"] = answer["rows"][0]["title"], answer["query"]["legs"]
+found["bear-search"] = answer["rows"][0]["title"], answer["query"]["retrievers"]
 print(json.dumps([found, attempts() if is_cut_off else {}]))
 """
 
@@ -140,9 +140,9 @@ def test_no_command_sends_anything_anywhere(
     found, counted = json.loads(done.stdout.splitlines()[-1])
     assert not any(counted.values()), counted
     assert found.keys() == {"bear-search", "JSON", "page", "bear-mcp"}
-    for title, legs in found.values():
+    for title, retrievers in found.values():
         assert title in ("Cabin roof", True)
-        assert legs == ["keyword", "semantic"]
+        assert retrievers == ["keyword", "semantic"]
     assert machine.files_of_others() == []
 
 
@@ -183,7 +183,7 @@ def test_an_export_of_a_model_is_run_without_a_report_to_its_makers(machine):
         "__import__('urllib.request').request.urlopen('http://192.0.2.1/', timeout=1)",
     ],
 )
-def test_whoever_tries_is_caught_even_if_the_error_is_swallowed(attempt, machine):
+def test_an_attempt_to_connect_is_recorded_even_if_its_error_is_swallowed(attempt, machine):
     code = f"import socket\ntry:\n    {attempt}\nexcept Exception:\n    pass"
     subprocess.run([sys.executable, "-c", code], env=machine.environment(), check=True)
     assert machine.connections()

@@ -36,7 +36,7 @@ def files(source) -> set[str]:
     for one in (
         "py.typed",
         "templates/bear_search.html",
-        "static/bear.css",
+        "static/bear_common.css",
         "static/bear_search.js",
     ):
         assert f"{PACKAGE.name}/{one}" in found

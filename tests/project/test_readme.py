@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
+from datasette_bear_search import hookspecs
 from datasette_bear_search.cli.search import bear_search
 from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.embeddings.registry import get_embedder
@@ -184,14 +185,30 @@ def test_the_services_in_the_documentation_run_the_command():
     assert commands(shlex.join(["datasette", *started[1:]])) == [["bear-index", "--watch"]]
 
 
-def test_the_reranker_in_the_documentation_is_one():
-    [block] = [
-        each.values[0] for each in blocks("python") if "register_rerankers" in each.values[0]
-    ]
+def plugin_with(hook: str) -> dict:
+    """Run the example of a hook in the documentation; return its names."""
+    [block] = [each.values[0] for each in blocks("python") if f"def {hook}()" in each.values[0]]
     plugin: dict = {}
     exec(block, plugin)
-    reranker = plugin["register_rerankers"]()["longest"](None)
+    return plugin
+
+
+def test_the_reranker_in_the_documentation_is_one():
+    reranker = plugin_with("register_rerankers")["register_rerankers"]()["longest"](None)
     assert reranker.score("roof", ["a", "abc"]) == [1, 3]
+
+
+def test_the_embedder_in_the_documentation_embeds_texts():
+    embedder = plugin_with("register_embedders")["register_embedders"]()["letters"]()
+    assert embedder.dimension == 26
+    roof, [same, other] = embedder.embed_query("roof"), embedder.embed_documents(["Roof", "pizza"])
+    assert roof == same != other
+
+
+def test_the_documentation_has_an_example_of_each_hook():
+    for name, hook in vars(hookspecs).items():
+        if hasattr(hook, "datasette_spec"):
+            assert plugin_with(name)
 
 
 def test_every_example_is_of_a_kind_that_a_test_knows():
@@ -200,7 +217,7 @@ def test_every_example_is_of_a_kind_that_a_test_knows():
     fences = sum(len(re.findall(r"^ *```", text, re.MULTILINE)) for text in TEXTS.values())
     assert len(every) == fences / 2
     # tests/index/test_sources runs the other one.
-    assert len(blocks("python")) == 2
+    assert len(blocks("python")) == 3
 
 
 def test_importing_the_plugin_imports_nothing_heavy():

@@ -55,7 +55,7 @@ def test_a_month_back_from_its_last_day_is_the_last_day_of_a_shorter_one(monkeyp
         *("", "last-decade", "3 weeks hence", "last 3 weeks ago", "0000-01"),
     ],
 )
-def test_what_is_no_date_is_refused(text):
+def test_an_invalid_date_is_refused(text):
     with pytest.raises(ValueError, match=r".+"):
         period(text)
 
@@ -81,7 +81,7 @@ def test_a_range_includes_both_of_its_ends(text, start, end):
 
 
 @pytest.mark.parametrize("text", ["..", "2025..2024", ">", "<=", "=2024", "2024..soon", "1..2..3"])
-def test_what_is_no_range_is_refused(text):
+def test_an_invalid_range_is_refused(text):
     with pytest.raises(ValueError, match=r".+"):
         span(text)
 

@@ -7,7 +7,7 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.agents.tools import FILTER_SCHEMAS, TOOLS
-from datasette_bear_search.cli import search as command
+from datasette_bear_search.cli import search as search_command
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query import filters
@@ -17,7 +17,7 @@ from datasette_bear_search.query.suggest import suggest
 from datasette_bear_search.web.api import openapi
 
 NOTES = [BearNote("# Roof\n\nA roof leaks."), BearNote("# Church\n\nThe roof of the church.")]
-CACHED = (operators, command._page_options, openapi.description, openapi.parameters)
+CACHED = (operators, search_command._page_options, openapi.description, openapi.parameters)
 PARAMETERS = [parameter for row in FILTERS.values() for parameter in row.parameters]
 
 
@@ -84,14 +84,14 @@ async def test_a_row_is_a_field_and_a_chip_of_the_page(new_row, get):
 
 
 def test_a_row_is_an_option_of_the_command(new_row):
-    with click.Context(command.bear_search) as context:
-        help_text = command.bear_search.get_help(context)
+    with click.Context(search_command.bear_search) as context:
+        help_text = search_command.bear_search.get_help(context)
     assert "--begins-with" in help_text
     assert "Whose title begins so" in help_text
 
 
 def test_every_row_is_an_option_of_the_command():
-    assert set(PARAMETERS) <= {option.name for option in command._page_options()}
+    assert set(PARAMETERS) <= {option.name for option in search_command._page_options()}
 
 
 def test_every_row_is_an_argument_of_the_agents_tool():

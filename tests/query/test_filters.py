@@ -55,12 +55,12 @@ def test_both_ends_of_a_range_are_included():
         ({"tag": [str(n) for n in range(MAX_CONDITIONS + 1)]}, "tag can be given 100 times"),
     ],
 )
-def test_a_value_that_makes_no_sense_is_named(parameters, message):
+def test_an_invalid_value_is_named_in_the_error(parameters, message):
     with pytest.raises(InvalidParameter, match=message):
         read_filters(parameters)
 
 
-def test_empty_values_are_no_filters():
+def test_empty_values_do_not_filter():
     assert not read_filters({"tag": ["", "  "], "created_after": [""], "pinned": [""], "has": [""]})
 
 
@@ -89,7 +89,7 @@ def test_two_filters_together_demand_what_both_demand():
     assert Filters(one, excluded=("x",)) & Filters(other) == Filters(both, excluded=("x",))
 
 
-def test_what_is_demanded_is_told_without_what_is_not():
+def test_filters_are_listed_for_programs_without_empty_ones():
     filters = Filters({"tag": ("a",)}, without=(Filters({"has": ("image",)}),))
     assert filters.for_programs() == {"tags": ("a",), "without": [{"has": ("image",)}]}
     assert json.dumps(filters.for_programs())

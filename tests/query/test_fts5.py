@@ -21,7 +21,7 @@ def test_names_of_particular_things_are_identifiers(word):
     "e.g U.S "
     'this—that wait…what 30-day 90-year-old 5" f(x) 1,000 naïve 屋根 🎉 -5 50% #1 & -'.split(),
 )
-def test_words_of_ordinary_language_are_none(word):
+def test_ordinary_words_are_not_identifiers(word):
     assert not is_identifier(word)
 
 

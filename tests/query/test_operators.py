@@ -189,7 +189,7 @@ async def test_a_tag_that_is_being_typed_stands_for_those_that_begin_so(datasett
     assert await titles(datasette, q="tag:wor ") == await titles(datasette, q="tag:wax") == []
     body = await answer(datasette, q="tag:wor")
     assert (body["found"], body["notices"]) == (2, [])
-    assert body["query"]["understood"][0]["label"] == "tag: wor*"
+    assert body["query"]["clauses"][0]["label"] == "tag: wor*"
 
 
 async def test_operators_alone_list_the_newest(datasette):
@@ -197,11 +197,11 @@ async def test_operators_alone_list_the_newest(datasette):
     assert (await titles(datasette, q="-draft"))[0] == "Cabin roof"
 
 
-async def test_a_title_comes_first_whatever_operators_stand_beside_it(datasette):
+async def test_a_note_with_that_title_is_first_whatever_operators_are_typed(datasette):
     assert (await titles(datasette, q="is:todo old plans -soup"))[0] == "Old plans"
 
 
-async def test_an_identifier_comes_first(datasette):
+async def test_a_note_with_the_identifier_is_first(datasette):
     assert (await titles(datasette, q="church roof 978-0-306-40615-7"))[0] == "Soup"
     assert (await titles(datasette, q="C++ church roof"))[0] == "Programs"
 
@@ -221,14 +221,14 @@ async def test_the_answer_tells_how_the_text_was_read(datasette):
         "excluded": ["draft"],
         "without": [{"states": ["pinned"]}],
     }
-    assert query["understood"] == [
+    assert query["clauses"] == [
         {"kind": "tag", "value": "work", "label": "tag: work"},
         {"kind": "phrase", "value": "roof plan", "label": "phrase: roof plan"},
         {"kind": "not", "value": "draft", "label": "not: draft"},
     ]
 
 
-async def test_an_operator_that_makes_no_sense_is_said_to_be_words(datasette):
+async def test_an_invalid_operator_gives_a_notice_that_it_is_searched_as_words(datasette):
     data = await answer(datasette, q="roof created:2024-13")
     assert data["rows"]
     assert "created:2024-13 was searched for as words" in " ".join(data["notices"])
@@ -241,7 +241,7 @@ async def chips(datasette, query) -> dict[str, dict[str, list[str]]]:
     return {unescape(label): parse_qs(urlsplit(unescape(url)).query) for url, label in found}
 
 
-async def test_what_was_understood_is_shown_as_chips_that_can_be_removed(datasette):
+async def test_clauses_are_shown_as_chips_that_can_be_removed(datasette):
     found = await chips(datasette, "q=tag:work+roof+-draft&mode=keyword&pinned=0&_next=1")
     beside = {"mode": ["keyword"], "pinned": ["0"]}
     assert found == {
@@ -252,7 +252,7 @@ async def test_what_was_understood_is_shown_as_chips_that_can_be_removed(dataset
     }
 
 
-async def test_the_last_thing_removed_leaves_an_empty_search(datasette):
+async def test_removing_the_last_chip_leaves_an_empty_search(datasette):
     assert await chips(datasette, "q=is:pinned") == {"is: pinned": {}}
 
 

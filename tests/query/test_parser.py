@@ -98,18 +98,18 @@ def test_boolean_syntax_means_what_it_says(text, match):
         "(" * 30 + "apple AND pear" + ")" * 30,
     ],
 )
-def test_words_of_a_sentence_and_half_syntax_are_no_boolean_syntax(text):
+def test_sentences_and_incomplete_syntax_are_not_boolean(text):
     query = parse(text)
     assert not query.is_boolean
     assert query.filters.required is None
 
 
 @pytest.mark.parametrize("text", ["apple AND (pear", "NEAR(apple)", "(apple OR) pear"])
-def test_boolean_syntax_that_is_not_complete_is_said_to_be_words(text):
+def test_incomplete_boolean_syntax_gives_a_notice(text):
     assert "searched for as words" in parse(text).notices[0]
 
 
-def test_operators_beside_or_hold_for_every_result_and_it_is_said_so():
+def test_filters_beside_or_apply_to_every_result_and_give_a_notice():
     query = parse("apple OR tag:fruit")
     assert query.filters.values["tag"] == ("fruit",)
     assert query.words == ("apple",)
@@ -117,11 +117,11 @@ def test_operators_beside_or_hold_for_every_result_and_it_is_said_so():
 
 
 @pytest.mark.parametrize("text", ["tag:a AND tag:b", "apple AND tag:b", "-fig AND NOT plum"])
-def test_and_between_operators_is_no_word(text):
+def test_and_between_operators_is_not_a_word(text):
     assert "AND" not in parse(text).words
 
 
-def test_what_is_negated_is_not_embedded():
+def test_negated_words_are_not_embedded():
     query = parse("(apple NOT (pear AND NEAR(fig plum))) OR quince")
     assert query.words == ("apple", "quince")
     assert query.meaning == "apple quince"

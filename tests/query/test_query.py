@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query.filters import Filters
 from datasette_bear_search.query.query import (
-    MAX_CHARACTERS,
-    MAX_WORDS,
+    MAX_QUERY_CHARACTERS,
+    MAX_QUERY_WORDS,
     MODES,
     literal,
     parse,
@@ -34,7 +34,7 @@ def demanded(text):
 
 
 def labels(query):
-    return [token.label for token in query.understood]
+    return [token.label for token in query.clauses]
 
 
 # Words, phrases, prefixes
@@ -91,7 +91,7 @@ def test_words_are_joined_by_or_and_phrases_are_required(text, match):
         ("🎉 party", ("🎉", "party")),
     ],
 )
-def test_punctuation_around_words_is_not_looked_for_unless_there_is_nothing_else(text, words):
+def test_punctuation_is_searched_for_only_if_nothing_else_was_typed(text, words):
     assert parse(text).words == words
 
 
@@ -119,14 +119,14 @@ def test_punctuation_around_words_is_not_looked_for_unless_there_is_nothing_else
         ("#1", (), None),
     ],
 )
-def test_identifiers_are_found_as_they_stand(text, identifiers, exact):
+def test_identifiers_are_searched_for_verbatim(text, identifiers, exact):
     query = parse(text)
     assert query.identifiers == identifiers
     assert query.exact == exact
     assert set(identifiers) <= set(query.substrings)
 
 
-def test_what_fts5_takes_for_shorter_identifiers_must_stand_there_too():
+def test_identifiers_that_fts5_would_shorten_must_occur_verbatim():
     assert parse("C++ .NET report.pdf").exact_substrings == ("C++", ".NET")
 
 
@@ -142,7 +142,7 @@ def test_what_fts5_takes_for_shorter_identifiers_must_stand_there_too():
         ("tag:work -draft", ""),
     ],
 )
-def test_what_is_embedded_has_no_syntax(text, meaning):
+def test_the_text_to_embed_has_no_syntax(text, meaning):
     assert parse(text).meaning == meaning
 
 
@@ -198,20 +198,20 @@ def test_an_operator_that_is_not_complete_filters_nothing(typed):
     ],
 )
 def test_the_last_word_without_a_space_after_it_is_a_beginning(text, beginning):
-    assert parse(text).beginning == beginning
+    assert parse(text).unfinished_word == beginning
 
 
-def test_a_pasted_page_is_cut_and_said_so():
+def test_a_pasted_page_is_cut_with_a_notice():
     query = parse("word " * 5000)
-    assert len(query.text) <= MAX_CHARACTERS
-    assert f"{MAX_CHARACTERS:,} characters" in query.notices[0]
+    assert len(query.text) <= MAX_QUERY_CHARACTERS
+    assert f"{MAX_QUERY_CHARACTERS:,} characters" in query.notices[0]
 
 
 @pytest.mark.parametrize("joint", [" ", " AND "])
-def test_too_many_words_are_cut_and_said_so(joint):
+def test_too_many_words_are_cut_with_a_notice(joint):
     query = parse(joint.join(f"w{number}" for number in range(100)))
-    assert len(query.words) == MAX_WORDS
-    assert query.notices == (f"Only the first {MAX_WORDS} words were searched for.",)
+    assert len(query.words) == MAX_QUERY_WORDS
+    assert query.notices == (f"Only the first {MAX_QUERY_WORDS} words were searched for.",)
 
 
 def test_control_characters_are_spaces():
@@ -261,7 +261,7 @@ def test_a_double_hyphen_is_part_of_the_word():
     assert not query.excluded
 
 
-def test_where_text_is_looked_for_as_it_stands_so_are_and_or_and_not():
+def test_a_verbatim_search_takes_and_or_and_not_as_words():
     assert parse("a AND b NOT c", "like").words == ("a", "AND", "b", "NOT", "c")
 
 
@@ -424,7 +424,7 @@ def test_in_title_demands_a_title_with_the_words(text, required, required_in_tit
         ("is:happy", []),
     ],
 )
-def test_what_was_understood_is_named(text, expected):
+def test_clauses_have_labels(text, expected):
     assert labels(parse(text)) == expected
 
 
@@ -442,9 +442,9 @@ def test_what_was_understood_is_named(text, expected):
         ("see #work.", "tag: work", "see ."),
     ],
 )
-def test_what_was_understood_can_be_taken_out_of_the_text(text, removed, rest):
+def test_a_clause_can_be_removed_from_the_text(text, removed, rest):
     query = parse(text)
-    [token] = [token for token in query.understood if token.label == removed]
+    [token] = [token for token in query.clauses if token.label == removed]
     assert query.text_without(token) == rest
 
 
@@ -473,7 +473,7 @@ def test_a_literal_search_reads_no_syntax_and_keeps_the_filters_beside_the_text(
     assert query.filters == Filters({"has": ("code",)})
     assert query.words == ("roof", "NOT", "a", "AND", "b")
     assert query.identifiers == ("-tag:work",)
-    assert not query.understood
+    assert not query.clauses
 
 
 # Any text
@@ -542,9 +542,9 @@ def test_a_text_is_always_read_in_the_same_way(text):
 @awkward
 @given(TEXTS)
 @settings(deadline=None)
-def test_what_was_understood_stands_in_the_text(text):
+def test_a_clause_is_a_part_of_the_text(text):
     query = parse(text)
-    for token in query.understood:
+    for token in query.clauses:
         assert 0 <= token.start < token.end <= len(query.text)
         assert query.text[token.start : token.end].strip()
 
@@ -552,16 +552,16 @@ def test_what_was_understood_stands_in_the_text(text):
 @awkward
 @given(TEXTS)
 @settings(deadline=None)
-def test_a_text_without_something_understood_has_it_no_more(text):
+def test_a_text_without_a_clause_is_parsed_without_it(text):
     query = parse(text)
-    for token in query.understood[:20]:
+    for token in query.clauses[:20]:
         rest = parse(query.text_without(token))
-        named = [other.label for other in rest.understood]
+        named = [other.label for other in rest.clauses]
         assert named.count(token.label) < labels(query).count(token.label)
 
 
 @given(TEXTS)
-def test_a_word_that_anything_can_find_is_looked_for(text):
+def test_a_word_that_fts5_can_find_is_searched_for(text):
     query = parse(text)
     assume(query.meaning and any(character.isalnum() for character in query.meaning))
     assert query.match
@@ -571,5 +571,5 @@ def test_a_word_that_anything_can_find_is_looked_for(text):
 @pytest.mark.parametrize(
     "text", ["ls with the -l option", "pip install -e .", "hexdump -C", "rm -rf it"]
 )
-def test_options_of_commands_are_no_exclusions(text):
+def test_options_of_commands_are_not_exclusions(text):
     assert parse(text).excluded == ()

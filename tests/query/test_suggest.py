@@ -95,7 +95,7 @@ def choose(connection):
         ("", "", ""),
     ],
 )
-def test_what_is_typed_at_the_end_of_a_text(text, name, value):
+def test_the_word_at_the_cursor_is_completed(text, name, value):
     typed = typed_at(text, len(text))
     assert (typed.name, typed.value) == (name, value)
 
@@ -183,7 +183,7 @@ def test_dates_are_offered_at_which_there_are_notes(labels, text, expected):
     assert labels(text)[:4] == expected
 
 
-def test_what_is_suggested_needs_neither_every_note_nor_all_their_tags(connection):
+def test_suggestions_read_neither_every_note_nor_all_tags(connection):
     conditions, values = read_operator("tag", "recipes").conditions()
     counted = f"select count(*) from notes where {conditions[0]}"
     for sql, parameters in ((operators()["path"].completions, {}), (counted, values)):
@@ -252,12 +252,12 @@ def test_a_value_is_written_as_one_has_to_type_it(choose, text, chosen):
 
 
 @pytest.mark.parametrize("name", operators())
-def test_whatever_is_offered_is_read_as_the_operator(connection, name):
+def test_every_suggested_value_is_parsed_as_its_operator(connection, name):
     text = f"{name}:"
     found = suggest(connection, text, len(text)).found
     assert found or name == "path"  # Bear has no folders
     for value in found:
-        [token] = parse(value.insert).understood
+        [token] = parse(value.insert).clauses
         assert (token.kind, token.value) == (name, value.label)
 
 
@@ -363,7 +363,7 @@ async def test_a_cursor_outside_the_text_is_an_error(datasette, cursor):
 
 @pytest.mark.datasette
 @pytest.mark.asyncio
-async def test_who_may_not_see_the_notes_gets_no_suggestions(datasette, sidecar_path):
+async def test_people_who_may_not_see_the_notes_get_no_suggestions(datasette, sidecar_path):
     datasette = Datasette([str(sidecar_path)], metadata={"allow": {"id": "root"}})
     data = await answer(datasette, status=403, q="roof")
     assert data == {

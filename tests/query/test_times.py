@@ -95,7 +95,7 @@ def may(year: int) -> datetime:
         ("earlier this week", "earlier this week", "26-11-23", "26-11-30"),
     ],
 )
-def test_a_time_that_is_meant_is_read(text, time, since, until):
+def test_a_time_that_is_meant_becomes_a_filter(text, time, since, until):
     found = said(text)
     assert found is not None
     assert found[:3] == (time, since, until)
@@ -167,7 +167,7 @@ def test_a_time_that_is_meant_is_read(text, time, since, until):
         "what did Priya say about Last Christmas",
     ],
 )
-def test_a_time_that_is_not_meant_is_words(text):
+def test_a_time_that_is_not_meant_stays_words(text):
     assert said(text) is None
 
 
@@ -189,7 +189,7 @@ def test_words_that_only_ask_for_notes_of_a_time_are_not_searched_for(text, sear
 def test_a_time_is_taken_out_of_what_is_searched_for():
     query = parse("the cabin last week")
     assert query.meaning == "the cabin"
-    [clause] = query.understood
+    [clause] = query.clauses
     assert (clause.kind, clause.label) == ("time", "time: last week")
     assert query.text_without(clause) == query.meaning
     assert len(query.filters.for_programs()["moments"]) == 1
@@ -198,13 +198,13 @@ def test_a_time_is_taken_out_of_what_is_searched_for():
 @pytest.mark.parametrize(
     "text", ["notes from last summer", "what did I write last week?", "Notizen von gestern"]
 )
-def test_where_nothing_else_is_asked_for_there_are_no_words(text):
+def test_a_query_of_only_a_time_has_no_words(text):
     assert parse(text).substrings == ()
 
 
 @pytest.mark.parametrize("text", ['cabin "last week"', "created:last week", '"notes from 2023"'])
 def test_a_time_in_quotation_marks_or_of_an_operator_stays_there(text):
-    assert all(clause.kind != "time" for clause in parse(text).understood)
+    assert all(clause.kind != "time" for clause in parse(text).clauses)
 
 
 @pytest.mark.datasette

@@ -468,7 +468,7 @@ def forest(tmp_path_factory) -> Library:
 FAR = 0.9999  # a threshold that no note reaches
 
 
-def test_question_needs_15_hundredths_of_the_floor_from_its_words(forest):
+def test_question_needs_15_hundredths_of_the_normalizer_from_its_words(forest):
     words = ["harbor", "lantern", "ferry"]
     least = 0.15 * floor(words, FOREST)
     expected = {title for title, score in bm25(words, FOREST).items() if score >= least}
@@ -523,7 +523,7 @@ def test_feedback_and_regularization_refine_the_first_30_of_100(forest):
     assert [*hits] == highest(expected)
 
 
-def test_word_in_more_than_half_of_200_notes_is_no_word_to_search_for(forest, tmp_path):
+def test_word_in_more_than_half_of_200_notes_is_a_stop_word(forest, tmp_path):
     name = NAMES[3]
 
     def finds_only(library: Library, query: str) -> bool:
@@ -685,4 +685,4 @@ def test_model_is_poor_in_a_language_if_it_finds_few_passages_or_splits_words(
     }
     model = ChosenVectors("test/german", {}, asked, vector(0), pieces)
     with closing(database.connect(library.path)) as connection:
-        assert calibration.foreign_languages(connection, model) == ["de"] * is_poor
+        assert calibration.find_foreign_languages(connection, model) == ["de"] * is_poor

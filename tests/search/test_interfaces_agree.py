@@ -347,7 +347,7 @@ async def test_page_runs_the_same_statement_as_python(demo):
 
 
 @pytest.mark.parametrize("q", ["", "  "])
-async def test_without_a_query_programs_list_the_newest_and_people_are_asked_for_one(demo, q):
+async def test_without_a_query_programs_get_the_newest_notes_and_people_a_usage_error(demo, q):
     datasette, library, name = Datasette([str(demo)]), Library(demo), demo.stem
     newest, _ = await by_json(datasette, q, {})
     assert newest == [hit.id for hit in library.search(sort="newest", limit=LIMIT)]

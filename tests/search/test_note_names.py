@@ -10,7 +10,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 from mcp import Client
 
-from datasette_bear_search.agents import Library, server
+from datasette_bear_search.agents import AgentLibrary, server
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.notes.detail import find_note_id
 from datasette_bear_search.search.sql_search import similar_notes
@@ -44,7 +44,7 @@ def test_sql_takes_any_name(spelled, sidecar_path, name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["", ":", "notes:", "notes:tea.md", "other:jam.md", "/jam.md", "-1", "9" * 30, "\0:\0"]
 )
-def test_what_names_no_note_finds_none(spelled, sidecar_path, name: str) -> None:
+def test_a_name_of_no_note_finds_none(spelled, sidecar_path, name: str) -> None:
     with open_sidecar(sidecar_path) as connection:
         assert find_note_id(connection, name) == 0
 
@@ -61,7 +61,7 @@ def test_the_terminal_takes_any_name(
 
 @pytest.mark.asyncio
 async def test_agents_may_name_a_note_in_any_way(spelled, sidecar_path) -> None:
-    async with Client(server.build_server(Library(sidecar_path))) as client:
+    async with Client(server.build_server(AgentLibrary(sidecar_path))) as client:
         for name in map(spelled, NAMES):
             read = await client.call_tool("get_notes", {"ids": [name]})
             assert [note["title"] for note in read.structured_content["notes"]] == ["Tea"]

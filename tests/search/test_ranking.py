@@ -43,7 +43,7 @@ async def titles(datasette, q, mode="keyword", **parameters) -> list[str]:
         ("univrsities", "universities"),
     ],
 )
-async def test_a_mistyped_word_is_corrected_and_said_so(datasette, typed, searched):
+async def test_a_mistyped_word_is_corrected_with_a_notice(datasette, typed, searched):
     data = await answer(datasette, q=typed)
     assert data["query"]["corrections"] == [{"typed": typed, "searched": searched}]
     assert searched in data["rows"][0]["snippet"].lower().replace("<mark>", "").replace(
@@ -71,7 +71,7 @@ async def test_the_beginning_of_a_word_finds_it_in_spite_of_stemming(datasette, 
     ("q", "first"),
     [("run", "Running shoes"), ("prod", "Productivity"), ("hous", "House"), ("the ro", "The roof")],
 )
-async def test_a_title_that_begins_as_typed_comes_first(datasette, q, first):
+async def test_a_note_whose_title_begins_as_typed_is_first(datasette, q, first):
     assert (await titles(datasette, q, mode="hybrid"))[0] == first
 
 
@@ -96,12 +96,12 @@ async def test_a_query_of_function_words_alone_is_searched(datasette):
 
 @pytest.mark.parametrize("q", ["The roof", "the ROOF", 'Shed -l and "roof" tag:none'])
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
-async def test_a_note_whose_title_is_the_query_comes_first(datasette, q, mode):
+async def test_a_note_whose_title_is_the_query_is_first(datasette, q, mode):
     assert (await titles(datasette, q, mode))[0].lower() == q.lower()
 
 
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
-async def test_a_phrase_as_it_stands_comes_first(datasette, mode):
+async def test_a_note_with_the_exact_phrase_is_first(datasette, mode):
     assert (await titles(datasette, '"roof garden" shed', mode))[0] == "House"
 
 
@@ -167,7 +167,7 @@ async def test_recency_lifts_newer_notes(write, bear_index, sidecar_path):
     "parameters",
     [{"balance": "2"}, {"balance": "x"}, {"fusion": "sum"}, {"sort": "random"}, {"recency": "-1"}],
 )
-async def test_an_order_that_there_is_not_is_a_400(datasette, parameters):
+async def test_an_unknown_sort_order_is_a_400(datasette, parameters):
     response = await datasette.client.get("/-/bear-search.json", params={"q": "roof", **parameters})
     assert response.status_code == 400
     assert next(iter(parameters)) in response.json()["error"]

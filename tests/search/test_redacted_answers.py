@@ -17,7 +17,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 from mcp import Client
 
-from datasette_bear_search.agents import Library
+from datasette_bear_search.agents import AgentLibrary
 from datasette_bear_search.agents.tools import call
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.search.planning import spelling
@@ -119,7 +119,7 @@ async def test_no_page_and_no_json_has_a_secret(index):
     assert said.count(200) >= len(said) - 1  # one of the SQL URLs is for the other Datasette
 
 
-async def test_a_password_below_a_title_that_tells_so_is_masked(index_notes):
+async def test_a_password_below_a_title_that_names_it_is_masked(index_notes):
     secret = "Quagmire" + "vexed&8"
     notes = [BearNote(f"# Wi-Fi password\n\n{secret}\n\nOf the shed."), *NOTES]
     index = index_notes(notes)
@@ -129,7 +129,7 @@ async def test_a_password_below_a_title_that_tells_so_is_masked(index_notes):
         assert "Of the shed" in response.text or "quag" in path
         assert "vexed&8" not in unescape(response.text).lower().replace("&amp;", "&")
         assert "quagmirevexed" not in response.text.lower()
-    said = call(Library(index, redact=True), "get_notes", {"ids": [1]})
+    said = call(AgentLibrary(index, redact=True), "get_notes", {"ids": [1]})
     assert f"> {MASK * len(secret)}\n" in said.text
 
 
@@ -156,7 +156,7 @@ async def test_a_note_is_shown_as_before_but_for_its_secrets(index):
     assert after["url"] == before["url"]
 
 
-async def test_the_marks_of_a_match_stand_where_they_stood(index):
+async def test_masking_keeps_the_marks_of_matches_in_place(index):
     path = "/-/bear-search.json?mode=keyword&q=tomatoes+card"
     before = (await opened(index).client.get(path)).json()["rows"]
     after = (await opened(index, redact=True).client.get(path)).json()["rows"]
@@ -243,7 +243,7 @@ def searches() -> dict[str, str]:
     """Return texts that a search would complete or correct to a word of a secret → that word."""
     found = {}
     for _, secret, _ in (*SECRETS.values(), *WORDY):
-        words = [word for word in spelling.words(secret) if len(word) >= 6]
+        words = [word for word in spelling.unstemmed_words(secret) if len(word) >= 6]
         for word in words[:2]:
             last = "s" if word[-1] != "s" else "x"
             found |= {f"{word[:3]}*": word, word[:5]: word, word[:-1]: word, word[:-1] + last: word}
@@ -277,9 +277,9 @@ FACES = (
 )
 
 
-async def test_what_is_completed_or_corrected_is_never_a_word_of_a_secret(index_notes):
+async def test_no_completion_or_correction_is_a_word_of_a_secret(index_notes):
     index = index_notes(LEADING, "--no-semantic")
-    datasette, library = opened(index, redact=True), Library(index, redact=True)
+    datasette, library = opened(index, redact=True), AgentLibrary(index, redact=True)
 
     async def answers(text: str, faces: Sequence[str] = FACES) -> dict[str, str]:
         said = {}

@@ -56,21 +56,21 @@ def test_a_statement_is_prepared_once(connection):
         assert not preparing.requests
 
 
-def test_what_has_no_values_is_run_once(connection):
+def test_a_statement_without_values_runs_once(connection):
     counted = []
     connection.create_function("count_me", 0, lambda: counted.append(1))
     execute(connection, "select count_me()", {}).fetchall()
     assert len(counted) == 1
 
 
-def test_what_is_missing_or_wrong_is_still_an_error(connection):
+def test_missing_and_wrong_parameters_are_still_errors(connection):
     with pytest.raises(sqlite3.ProgrammingError):
         execute(connection, SQL, {"word": "roof"})
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         execute(connection, "select * from nowhere where id = :id", {"id": 1})
 
 
-def test_a_search_prepares_next_to_nothing_the_second_time(write, bear_index, sidecar_path):
+def test_a_second_search_prepares_hardly_any_statement(write, bear_index, sidecar_path):
     write(BearNote("# Cabin roof\n\nThe ceiling leaks."), BearNote("# Soup\n\nRed lentils."))
     bear_index()
     request = read_request({"q": ["roof"], "mode": ["hybrid"]})

@@ -57,6 +57,10 @@ def latin() -> Latin:
     return model
 
 
+def vector_states(path) -> list[str]:
+    return [state for (state,) in rows(path, "select vector_state from passages order by id")]
+
+
 def test_passage_that_the_model_does_not_know_has_no_vector_and_does_not_wait_for_one(
     latin, write, bear_index, sidecar_path
 ):
@@ -76,7 +80,7 @@ def test_passage_that_the_model_does_not_know_has_no_vector_and_does_not_wait_fo
 
 
 @pytest.mark.asyncio
-async def test_status_counts_it_neither_as_embedded_nor_as_pending(
+async def test_status_counts_an_unknown_passage_neither_as_embedded_nor_as_pending(
     latin, write, bear_index, sidecar_path
 ):
     write(ROOF, TIFINAGH)
@@ -86,17 +90,17 @@ async def test_status_counts_it_neither_as_embedded_nor_as_pending(
     assert response.json()["notices"] == []
 
 
-def test_same_text_in_another_note_is_not_tried_again(latin, write, bear_index, sidecar_path):
+def test_unknown_text_in_another_note_is_not_tried_again(latin, write, bear_index, sidecar_path):
     write(ROOF, TIFINAGH)
     bear_index()
     latin.embedded.clear()
     write(ROOF, TIFINAGH, BearNote(TIFINAGH.text, trashed=False, pinned=True))
     bear_index()
     assert not any("ⵜ" in text for text in latin.embedded)
-    assert rows(sidecar_path, "select embedded from passages order by id") == [(1,), (3,), (3,)]
+    assert vector_states(sidecar_path) == ["embedded", "refused", "refused"]
 
 
-def test_it_is_not_tried_again_for_those_who_may_not_see_all_notes(
+def test_restricted_index_does_not_try_an_unknown_passage_again(
     latin, write, bear_index, sidecar_path
 ):
     write(ROOF, TIFINAGH, BearNote("# Diary\n#private\n\nDear diary.", tags=("private",)))
@@ -104,15 +108,15 @@ def test_it_is_not_tried_again_for_those_who_may_not_see_all_notes(
     latin.embedded.clear()
     hidden = indexer.restricted_index(sidecar_path, ["private"])
     assert not any("ⵜ" in text for text in latin.embedded)
-    assert rows(hidden, "select embedded from passages order by id") == [(1,), (3,)]
+    assert vector_states(hidden) == ["embedded", "refused"]
 
 
-def test_another_model_tries_it_again(latin, write, bear_index, sidecar_path):
+def test_another_model_tries_an_unknown_passage_again(latin, write, bear_index, sidecar_path):
     write(ROOF, TIFINAGH)
     bear_index()
     registry.register("test/knows", lambda: TinyEmbedder("test/knows"))
     bear_index("--model", "test/knows", "--yes")
-    assert rows(sidecar_path, "select embedded from passages") == [(1,), (1,)]
+    assert vector_states(sidecar_path) == ["embedded", "embedded"]
 
 
 @pytest.mark.parametrize("mode", ["auto", "hybrid", "semantic"])
@@ -245,5 +249,5 @@ def test_minor_language_is_tested_if_it_has_enough_notes(
     tested = []
     monkeypatch.setattr(calibration, "_fits", lambda _, __, language: tested.append(language))
     with closing(database.connect(path)) as connection:
-        foreign = calibration.foreign_languages(connection, TinyEmbedder("test/undeclared"))
+        foreign = calibration.find_foreign_languages(connection, TinyEmbedder("test/undeclared"))
     assert foreign == tested == (["de"] if is_tested else [])

@@ -167,7 +167,7 @@ def test_a_field_may_be_anywhere_in_an_object(
     assert only(path, fields={"key": "id", "body": fields}).body == body
 
 
-def test_of_several_dates_the_first_counts_and_an_address_is_quoted(tmp_path: Path) -> None:
+def test_the_first_of_several_dates_counts_and_an_address_is_quoted(tmp_path: Path) -> None:
     path = json_file(tmp_path, [{"id": "a/b", "on": "2024-05-01", "at": "2023-01-01"}])
     fields = {**FIELDS, "created": ["on", "at"], "url": "dayone://view?entryId={id}"}
     note = only(path, fields=fields)
@@ -198,7 +198,7 @@ def test_a_file_without_the_list_and_objects_without_a_key_are_reported(tmp_path
         ({"fields": FIELDS, "format": "word"}, "one of markdown, html, text"),
     ],
 )
-def test_options_that_can_not_be_used_are_refused(options: dict[str, Any], words: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(SourceError, match=words):
         JSONFile("notes.json", "notes", **options)
 
@@ -212,7 +212,7 @@ def test_the_state_changes_with_the_file_and_the_options(tmp_path: Path) -> None
     assert JSONFile(path, fields=FIELDS).state() != state
 
 
-def test_true_is_no_tag(tmp_path: Path) -> None:
+def test_true_is_not_a_tag(tmp_path: Path) -> None:
     path = json_file(tmp_path, [{"id": "1", "text": "A", "tags": [True, "garden", 2024]}])
     [note] = JSONFile(path, fields={"key": "id", "body": "text", "tags": "tags"}).read()
     assert [tag.name for tag in note.tags] == ["garden", "2024"]
@@ -220,7 +220,7 @@ def test_true_is_no_tag(tmp_path: Path) -> None:
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.fixed_dictionaries(dict.fromkeys(["id", "text", "on"], ANY_JSON)), max_size=2))
-def test_no_value_of_any_type_makes_it_crash(tmp_path: Path, items: Any) -> None:
+def test_no_value_of_any_type_crashes_the_source(tmp_path: Path, items: Any) -> None:
     fields = {"key": "id", "title": "text", "body": ["text", "on"], "tags": "text"}
     fields |= {"created": "on", "url": "{text}", "pinned": "on"}
     path = json_file(tmp_path, items)

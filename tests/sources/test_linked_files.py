@@ -65,7 +65,7 @@ def test_a_vaults_files_are_found_beside_the_note_and_by_their_names(tmp_path: P
     assert content(source, note) == {PNG, PERMIT}
 
 
-def test_a_graphs_files_are_found_in_its_assets_and_no_page_is(tmp_path: Path) -> None:
+def test_a_graphs_files_are_found_in_its_assets_but_pages_are_not_files(tmp_path: Path) -> None:
     files = {"pages/A.md": "- ![x](../assets/a.png)", "assets/a.png": PNG, "assets/b.md": "no page"}
     source = LogseqGraph(graph(tmp_path, files))
     [note] = source.read()
@@ -133,7 +133,7 @@ def test_an_encrypted_note_has_no_files(tmp_path: Path) -> None:
 # --- Nothing else is opened
 
 
-def test_nothing_outside_a_folder_is_opened_and_no_link(tmp_path: Path) -> None:
+def test_no_file_outside_a_folder_and_no_symbolic_link_is_opened(tmp_path: Path) -> None:
     write_files(tmp_path, {"secret.png": b"secret", "vault/a/b.png": b"ours", "vault/pipe/x": b""})
     (tmp_path / "vault" / "link.png").symlink_to(tmp_path / "secret.png")
     (tmp_path / "vault" / "inside.png").symlink_to(tmp_path / "vault" / "a" / "b.png")
@@ -153,7 +153,7 @@ def test_nothing_outside_a_folder_is_opened_and_no_link(tmp_path: Path) -> None:
             open_below(tmp_path / "vault", place)
 
 
-def test_of_an_archive_only_what_is_in_it_is_read(tmp_path: Path) -> None:
+def test_only_files_inside_an_archive_are_read(tmp_path: Path) -> None:
     path = zip_of(tmp_path / "a.bear2bk", {"a.png": PNG, "../b.png": PNG, "bomb.png": b"0" * 2**25})
     for place in ("../b.png", "b.png", "a.png/x", "bomb.png"):
         with pytest.raises((Unreadable, SourceError)):
@@ -223,7 +223,7 @@ def test_a_broken_pdf_is_a_line_and_the_next_one_is_read(
     assert len(note.attachment_names) == 2
 
 
-def test_what_crashes_the_reader_or_fills_its_memory_ends_it_alone(monkeypatch) -> None:
+def test_a_pdf_that_crashes_the_reader_ends_only_its_process(monkeypatch) -> None:
     monkeypatch.setattr(pdf, "_start", lambda start=pdf._start: crashed(start()))
 
     def crashed(process):

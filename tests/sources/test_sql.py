@@ -125,7 +125,7 @@ def test_bodies_of_any_type_are_text(path: Path, value: Any, text: str) -> None:
     assert only(path).body == text
 
 
-def test_a_body_that_is_no_text_is_reported(path: Path) -> None:
+def test_a_body_that_is_not_text_is_reported(path: Path) -> None:
     add(path, body=b"\x1f\x8b\x08\x00" + bytes(range(32)) * 20)
     source = query(path)
     assert [note.body for note in source.read()] == [""]
@@ -218,7 +218,7 @@ def test_dates_without_a_time_zone_can_be_local_ones(
 
 
 @pytest.mark.parametrize("value", ["some day", float("inf"), 10**18, "99999-01-01", b"\xff\x00"])
-def test_what_is_no_date_is_reported(path: Path, value: Any) -> None:
+def test_an_invalid_date_is_reported(path: Path, value: Any) -> None:
     add(path, created=value)
     add(path, id=2, created=value)
     source = query(path)
@@ -298,7 +298,7 @@ def test_a_row_without_a_key_is_skipped(path: Path) -> None:
     assert source.skipped == ["3 rows without a key"]
 
 
-def test_of_rows_with_the_same_key_the_last_counts(path: Path) -> None:
+def test_the_last_row_with_a_key_counts(path: Path) -> None:
     add(path, title="First")
     add(path, id="1", title="Last")
     source = query(path)
@@ -331,7 +331,7 @@ def test_html_becomes_markdown(path: Path) -> None:
     assert only(path, format="html").body == "Buy **seeds**\n\n- peas"
 
 
-def test_headings_in_plain_text_are_none(path: Path) -> None:
+def test_plain_text_has_no_headings(path: Path) -> None:
     add(path, body="# of seeds: 3\n- [ ] no todo\n#tag")
     note = only(path, format="text")
     assert note.body == "\\# of seeds: 3\n- [ ] no todo\n#tag"
@@ -363,7 +363,7 @@ def test_markdown_is_looked_through_for_todos_and_pictures(path: Path) -> None:
         "with t as (select 1) delete from notes",
     ],
 )
-def test_nothing_but_reading_is_run(
+def test_statements_that_write_are_refused(
     path: Path, sql: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -385,7 +385,7 @@ def test_nothing_but_reading_is_run(
         "select id as key, title, body from a_view;",
     ],
 )
-def test_what_only_reads_is_run(path: Path, sql: str) -> None:
+def test_statements_that_only_read_are_run(path: Path, sql: str) -> None:
     add(path)
     run(path, "create virtual table notes_fts using fts5(title, body)")
     run(path, "insert into notes_fts (title, body) select title, body from notes")
@@ -398,7 +398,7 @@ def test_an_error_in_the_query_comes_with_the_words_of_sqlite(path: Path) -> Non
     assert "syntax error" in error(path, "selct 1")
 
 
-def test_missing_columns_are_named_beside_those_that_there_are(path: Path) -> None:
+def test_the_error_names_missing_and_existing_columns(path: Path) -> None:
     message = error(path, "select id, title from notes")
     assert "gives no column key and no column body. It gives id, title." in message
     assert "It gives none" in error(path, "-- nothing")
@@ -439,9 +439,7 @@ def test_a_view_can_not_use_up_the_memory(path: Path, text: str, reason: str) ->
         ({"time_limit": 0}, "number of seconds"),
     ],
 )
-def test_options_that_can_not_be_used_are_refused(
-    path: Path, options: dict[str, Any], words: str
-) -> None:
+def test_invalid_options_are_refused(path: Path, options: dict[str, Any], words: str) -> None:
     with pytest.raises(SourceError, match=words):
         SQLQuery(path, "saved", **{"sql": SQL, **options})
 
@@ -449,7 +447,7 @@ def test_options_that_can_not_be_used_are_refused(
 # The file
 
 
-def test_nothing_at_the_location(tmp_path: Path) -> None:
+def test_a_missing_database_gives_an_error(tmp_path: Path) -> None:
     assert "There is no SQLite database at" in error(tmp_path / "notes.db")
     assert "is not a file" in error(tmp_path)
 
@@ -457,19 +455,23 @@ def test_nothing_at_the_location(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"), [(b"", "is empty"), (b"not a database", "is not a database")]
 )
-def test_a_file_that_is_no_database(tmp_path: Path, content: bytes, words: str) -> None:
+def test_a_file_that_is_not_a_database_gives_an_error(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
     (tmp_path / "notes.db").write_bytes(content)
     assert words in error(tmp_path / "notes.db")
 
 
-def test_a_damaged_database(path: Path) -> None:
+def test_a_damaged_database_gives_an_error(path: Path) -> None:
     add(path, body="x" * 100_000)
     path.write_bytes(path.read_bytes()[:4096] + b"\xff" * 8192)
     assert "is damaged" in error(path)
 
 
-def test_a_database_that_is_being_written_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readonly, "BUSY_SECONDS", 0.05)
+def test_a_database_that_is_being_written_to_gives_an_error(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readonly, "OWNER_BUSY_SECONDS", 0.05)
     with running_bear(path, "begin exclusive"):
         assert "is busy" in error(path)
 
@@ -482,7 +484,7 @@ def test_reading_leaves_no_trace(path: Path, mode: str) -> None:
         assert only(path).title == "Title"
 
 
-def test_what_is_only_in_a_write_ahead_log_is_read(path: Path) -> None:
+def test_rows_that_are_only_in_a_write_ahead_log_are_read(path: Path) -> None:
     run(path, "pragma journal_mode = wal")
     statement = "insert into notes (id, title, body) values (1, 'New', '')"
     with running_bear(path, statement), left_untouched(path):
@@ -511,7 +513,7 @@ def test_the_state_changes_with_the_database_and_with_the_query(path: Path) -> N
     assert query(path).state() == query(path).state()
 
 
-def test_no_database_is_taken_for_notes_by_a_glance(path: Path) -> None:
+def test_no_database_is_recognized_as_notes_by_itself(path: Path) -> None:
     assert not SQLQuery.reads(str(path))
 
 
@@ -535,7 +537,7 @@ def test_no_database_is_taken_for_notes_by_a_glance(path: Path) -> None:
         max_size=3,
     )
 )
-def test_no_value_of_any_type_makes_it_crash(path: Path, rows: list[tuple]) -> None:
+def test_no_value_of_any_type_crashes_the_source(path: Path, rows: list[tuple]) -> None:
     run(path, "delete from notes")
     for row in rows:
         run(

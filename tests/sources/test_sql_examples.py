@@ -13,7 +13,7 @@ from tests.support.other_tools import EXAMPLES
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_what_other_tools_export_is_read(name: str, tmp_path: Path) -> None:
+def test_exports_of_other_tools_are_read(name: str, tmp_path: Path) -> None:
     sql, options, tables, note = EXAMPLES[name]
     with closing(sqlite3.connect(tmp_path / "export.db")) as db:
         db.executescript(tables)

@@ -26,7 +26,7 @@ _CONTENT = {
         left join notes as target on target.id = target_id
         """,
     "passages": """
-        select notes.source, notes.key, position, heading, start, length, content_hash, embedded
+        select notes.source, notes.key, position, heading, start, length, content_hash, vector_state
         from passages left join notes on notes.id = note_id
         """,
     "vectors": f"""
@@ -107,7 +107,7 @@ def _faults(path: Path) -> list[str]:
         tables = {
             name for (name,) in db.execute("select name from sqlite_master where type = 'table'")
         }
-        for table in tables & {"notes_fts", schema.WORDS}:
+        for table in tables & {"notes_fts", schema.WORD_INDEX}:
             # 0 checks the index itself; 1 also compares it with the notes.
             for rank in (0, 1):
                 try:

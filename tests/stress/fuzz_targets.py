@@ -109,7 +109,7 @@ def query(folder: Path) -> Callable[[Choices], None]:
         mode = choices.one_of(MODES)
         text = choices.text()
         asked = parse(text, mode)
-        for token in asked.understood:
+        for token in asked.clauses:
             asked.text_without(token)
         planned = planner.plan(connection, asked, correct=not choices.chance(4))
         ranking = records.Ranking(

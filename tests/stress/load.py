@@ -257,9 +257,9 @@ def _while_loading(path: Path, name: str) -> Counter[str]:
             started = time.perf_counter()
             connection = HTTPConnection(HOST, server.port, timeout=300)
             connection.request("GET", "/-/bear-search.json?q=apple+tree")
-            legs = json.loads(connection.getresponse().read())["query"]["legs"]
-            if "semantic" not in legs:
-                failures[f"JSON didn't wait for the {name}: {legs}"] += 1
+            retrievers = json.loads(connection.getresponse().read())["query"]["retrievers"]
+            if "semantic" not in retrievers:
+                failures[f"JSON didn't wait for the {name}: {retrievers}"] += 1
             waits.append(time.perf_counter() - started)
             loaded.set()
 

@@ -36,7 +36,8 @@ def main(folder: Path, has_meaning: bool) -> None:
         datasette("bear-search", "apple", "tree", "--json", *chosen, only_stdout=True)
     )
     assert answer["rows"][0]["title"] == "The old apple tree", answer
-    assert answer["query"]["legs"] == (["keyword", "semantic"] if has_meaning else ["keyword"])
+    retrievers = ["keyword", "semantic"] if has_meaning else ["keyword"]
+    assert answer["query"]["retrievers"] == retrievers
     print("searched in the terminal")
     asyncio.run(search_in_datasette(index, has_meaning))
     print("searched in Datasette")
@@ -63,7 +64,7 @@ async def search_in_datasette(index: Path, has_meaning: bool) -> None:
         "/-/bear-search?tag=home",
         "/-/bear-search/note/1",
         "/-/bear-search/similar/1",
-        "/-/static-plugins/datasette_bear_search/bear.css",
+        "/-/static-plugins/datasette_bear_search/bear_common.css",
     ):
         answer = await served.client.get(path)
         assert answer.status_code == 200, (path, answer.status_code, answer.text[:500])

@@ -233,7 +233,7 @@ def _section(body: str) -> None:
 def _query(body: str) -> None:
     for mode in query.MODES:
         parsed = query.parse(body, mode)
-        for clause in parsed.understood:
+        for clause in parsed.clauses:
             parsed.text_without(clause)
     suggest.suggest(_connection(), body, len(body))
 
@@ -243,7 +243,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "note page": _render,
     "outline": render.outline,
     "plain text": plain_text,
-    "marked words": lambda body: renderer.marked(body, WORDS),
+    "marked words": lambda body: renderer.marked_words_html(body, WORDS),
     "metadata": markdown_metadata.extract_metadata,
     "headings": lambda body: (
         markdown_metadata.leading_heading(body),

@@ -1,4 +1,4 @@
-"""A server with the sample notes, shared by all tests that only look at them in a browser."""
+"""A server with the sample notes, for all tests in a browser that change nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def address(sidecar) -> Iterator[str]:
 
 @pytest.fixture
 def open_page(chromium):
-    """Return a function that opens a page with a given window width, color scheme …"""
+    """Return a function that opens a page at a window width, with Playwright's context options."""
     contexts = []
 
     def open_at(url, *, width=1280, **options):

@@ -172,7 +172,7 @@ def test_examples_of_dates_dont_look_like_a_range(open_page, address):
     assert examples == ["e.g. 2023", "", "e.g. 2024-05", ""]
 
 
-def test_on_paper_there_are_results_only(open_page, address):
+def test_a_printed_page_has_only_results(open_page, address):
     page = open_page(f"{address}/-/bear-search?q=cabin", color_scheme="dark")
     page.emulate_media(media="print")
     assert page.locator(".bear-card").first.is_visible()
@@ -211,11 +211,11 @@ def test_a_screen_has_enough_results(open_page, wordy, q, width, height, results
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_what_answers_is_not_cut_off(open_page, wordy, width):
+def test_the_part_that_answers_is_not_cut_off(open_page, wordy, width):
     page = open_page(f"{wordy}/-/bear-search?q=manometer", width=width)
     for card in page.locator("#bear-cards > .bear-card").all():
         text = card.locator(".bear-snippet").bounding_box()
-        mark = card.locator(".bear-lead mark").bounding_box()
+        mark = card.locator(".bear-snippet-answer mark").bounding_box()
         assert mark["y"] + mark["height"] <= text["y"] + text["height"] + 2
 
 

@@ -46,7 +46,7 @@ def test_a_person_searches_and_narrows(page, address):
     page.goto(f"{address}/-/bear-search")
     # This browser hasn't searched for anything yet.
     assert page.locator(".bear-home").is_visible()
-    assert not page.locator("#bear-lately").is_visible()
+    assert not page.locator("#bear-recent-searches").is_visible()
     page.locator("#bear-q").fill("composting toilet")
     page.locator("#bear-q").press("Enter")
     first = page.locator(".bear-card").first
@@ -84,7 +84,7 @@ def test_the_page_fits_its_window(page, address, width):
     assert overflow == 0
 
 
-def test_on_a_phone_tags_give_way_to_what_says_why_a_note_was_found(page, address):
+def test_on_a_phone_tags_shrink_before_the_reason_why_a_note_was_found(page, address):
     page.set_viewport_size({"width": 320, "height": 800})
     page.goto(f"{address}/-/bear-search?q=when+is+the+boiler+serviced")
     badges = page.locator(".bear-card:has-text('home/appliances') .bear-badge")

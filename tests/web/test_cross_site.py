@@ -37,7 +37,7 @@ def page(chromium):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_same_happens_whether_a_text_or_a_note_is_there_or_not(page, address, way):
+def test_another_website_cannot_tell_whether_a_text_or_note_exists(page, address, way):
     pairs = attack(page, address, way, guesses=1, times=1)
     assert len(pairs) == 2  # a text and a note
     assert len({event for pair in pairs for event, _ in pair}) == 1

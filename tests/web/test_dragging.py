@@ -56,7 +56,7 @@ def expect_narrowed(page, after: str, before: str, notes: int) -> None:
 
 @pytest.mark.parametrize("way", [(1, 3), (3, 1)], ids=["forward", "backward"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_is_dragged_over_is_searched(open_histogram, address, way, scheme):
+def test_dragging_over_bars_searches_their_time(open_histogram, address, way, scheme):
     page = open_histogram(f"{address}/-/bear-search?q=cabin", color_scheme=scheme)
     page.evaluate("window.isTheSamePage = true")
     found = months(page)
@@ -74,7 +74,7 @@ def test_what_is_dragged_over_is_searched(open_histogram, address, way, scheme):
     assert months(page) == found
 
 
-def test_escape_takes_it_back(open_histogram, address):
+def test_escape_cancels_a_drag(open_histogram, address):
     page = open_histogram(f"{address}/-/bear-search?q=cabin")
     ends = page.locator(".bear-ends").inner_text()
     drag(page, 1, 3)
@@ -134,7 +134,7 @@ def test_dragging_moves_nothing_else(open_histogram, address, width):
     assert page.evaluate("String(getSelection())") == ""
 
 
-def test_it_works_below_a_base_url(open_histogram, sidecar):
+def test_dragging_works_below_a_base_url(open_histogram, sidecar):
     with served(sidecar, base_url="/my/") as at:
         page = open_histogram(f"{at}/my/-/bear-search?q=cabin")
         found = months(page)

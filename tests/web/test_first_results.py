@@ -49,7 +49,7 @@ async def test_the_first_results_are_those_of_the_page(datasette, query):
 
 
 @pytest.mark.asyncio
-async def test_they_come_without_what_the_page_has_already(datasette):
+async def test_first_results_come_without_the_rest_of_the_page(datasette):
     html = (await ask(datasette, "q=roof")).text
     for unwanted in (
         "<form",
@@ -64,21 +64,21 @@ async def test_they_come_without_what_the_page_has_already(datasette):
 
 
 @pytest.mark.asyncio
-async def test_what_there_is_to_say_comes_with_them(datasette):
+async def test_first_results_come_with_their_notices(datasette):
     assert "Remove" in (await ask(datasette, "q=roof&tag=house")).text
     assert "Did you mean" in (await ask(datasette, "q=slatte&mode=keyword")).text
 
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("q", ['"tiles+of+slate"', "roof+created:20", "tag:"])
-async def test_what_is_said_of_the_text_waits_for_a_pause(datasette, q):
+async def test_notices_about_the_text_wait_for_a_pause(datasette, q):
     assert 'class="bear-notice"' not in (await ask(datasette, f"q={q}")).text
     whole = await datasette.client.get(f"/-/bear-search?q={q}")
     assert 'class="bear-notice"' in whole.text
 
 
 @pytest.mark.asyncio
-async def test_a_part_of_a_page_is_never_kept_for_the_page(datasette):
+async def test_caches_never_serve_a_part_of_a_page_as_the_page(datasette):
     part = await ask(datasette, "q=roof")
     assert part.headers["cache-control"] == "no-store"
     assert FIRST_RESULTS_HEADER in part.headers["vary"]
@@ -87,7 +87,7 @@ async def test_a_part_of_a_page_is_never_kept_for_the_page(datasette):
 
 
 @pytest.mark.asyncio
-async def test_by_words_they_come_as_if_nothing_else_had_been_asked_for(datasette):
+async def test_first_results_by_words_equal_those_of_a_keyword_search(datasette):
     html = (await ask(datasette, "q=roof", how=BY_WORDS)).text
     assert cards(html)
     assert ">Meaning<" not in html
@@ -96,12 +96,12 @@ async def test_by_words_they_come_as_if_nothing_else_had_been_asked_for(datasett
 
 
 @pytest.mark.asyncio
-async def test_what_is_wrong_with_a_filter_is_said_with_them(datasette):
+async def test_first_results_come_with_errors_of_filters(datasette):
     assert "_size must be" in (await ask(datasette, "q=roof&_size=x")).text
 
 
 @pytest.mark.asyncio
-async def test_a_program_is_given_as_many_as_ever(datasette):
+async def test_programs_get_as_many_results_as_before(datasette):
     headers = {FIRST_RESULTS_HEADER: "1"}
     response = await datasette.client.get("/-/bear-search.json?q=roof", headers=headers)
     assert len(response.json()["rows"]) > FIRST_RESULTS

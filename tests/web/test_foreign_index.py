@@ -54,11 +54,11 @@ def index(tmp_path_factory):
         "drop table notes_fts",
         "update notes set created = '2024-99-99', modified = 'yesterday'",
         "update notes set created = 9e99, modified = x'ff'",
-        "insert or replace into meta values ('floor', 'high'), ('passage_settings', 'x/y')",
+        "insert or replace into meta values ('thresholds', 'high'), ('passage_settings', 'x/y')",
         "update notes set title = x'00ff', url = 7",
         "update notes set pinned = 'x', source = null, key = null",
         "update tags set name = 5, folded = x'00'",
-        "insert or replace into meta values ('indexed', 'never'), ('uncalibrated', 'x')",
+        "insert or replace into meta values ('indexed', 'x'), ('passages_since_calibration', 'x')",
     ],
 )
 @pytest.mark.asyncio
@@ -127,13 +127,13 @@ def damage_number(path):
 
 @pytest.mark.parametrize("damage", [damage_schema, damage_number])
 @pytest.mark.asyncio
-async def test_every_face_says_that_an_index_is_damaged(index, tmp_path, damage, capfd):
+async def test_every_interface_says_that_an_index_is_damaged(index, tmp_path, damage, capfd):
     path = shutil.copy(index, tmp_path / "notes.db")
     damage(path)
     with pytest.raises(database.SidecarError, match="it is damaged"):
         Library(path).search("roof")
     with pytest.raises(tools.ToolError, match="it is damaged"):
-        tools.call(agents.Library(path), "search_notes", {"queries": ["roof"]})
+        tools.call(agents.AgentLibrary(path), "search_notes", {"queries": ["roof"]})
     with (
         closing(database.connect(path)) as connection,
         pytest.raises(sqlite.sqlite3.DatabaseError, match="malformed"),

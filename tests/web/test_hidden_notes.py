@@ -22,7 +22,7 @@ from datasette.cli import cli
 from datasette.plugins import pm
 from mcp import Client
 
-from datasette_bear_search.agents import Library, server
+from datasette_bear_search.agents import AgentLibrary, server
 from datasette_bear_search.embeddings import registry
 from tests.support.datasettes import IS_1_0, configured, cookies
 from tests.support.docs import ROOT
@@ -189,7 +189,7 @@ def same(text: str, path: Path) -> str:
     return _VARYING.sub("", text.replace(str(path.parent), ""))
 
 
-async def test_what_a_person_may_not_see_changes_no_response(datasettes, libraries):
+async def test_hidden_notes_change_no_response_for_people(datasettes, libraries):
     different, count, found = {}, 0, 0
     for address in addresses():
         responses = [await datasette.client.get(address) for datasette in datasettes]
@@ -203,11 +203,11 @@ async def test_what_a_person_may_not_see_changes_no_response(datasettes, librari
     assert found > 100  # the responses aren't all errors
 
 
-async def test_what_an_agent_may_not_see_changes_no_answer(libraries):
+async def test_hidden_notes_change_no_response_for_agents(libraries):
     different = {}
     answers: list[list[str]] = []
     for path in libraries:
-        library = Library(path, hidden_tags=["private"])
+        library = AgentLibrary(path, hidden_tags=["private"])
         async with Client(server.build_server(library)) as client:
             results = [await client.call_tool(name, given) for name, given in TOOL_CALLS]
             resources = await client.list_resources()

@@ -181,7 +181,7 @@ async def test_sql_in_what_agents_ask_is_text(index):
     assert contents(index) == before
 
 
-async def test_what_is_asked_for_is_bound_and_stands_in_no_statement():
+async def test_typed_text_is_bound_and_never_part_of_a_statement():
     given = {
         name: [f"zanzibar{number}"]
         for number, name in enumerate(("tag", "source"))

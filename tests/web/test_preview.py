@@ -118,7 +118,7 @@ def test_a_click_beside_the_title_selects_and_one_on_it_opens(open_page, address
 
 
 @pytest.mark.parametrize("options", [{"width": 1000}, {"java_script_enabled": False}])
-def test_elsewhere_the_list_stands_alone(open_page, address, options):
+def test_in_narrow_windows_only_the_list_is_shown(open_page, address, options):
     page = open_page(f"{address}{SEARCH}?q=cabin", **options)
     assert not page.locator("#bear-preview").is_visible()
     assert page.locator(".bear-card[aria-current]").count() == 0
@@ -158,7 +158,7 @@ def test_nothing_moves_after_results_appeared(open_page, address):
 
 @pytest.mark.datasette
 @pytest.mark.parametrize("has_script", [True, False])
-def test_one_steps_from_a_result_to_the_next(open_page, address, has_script):
+def test_the_note_page_leads_to_the_next_and_previous_result(open_page, address, has_script):
     page = open_page(f"{address}{SEARCH}?q=cabin&_size=20", java_script_enabled=has_script)
     titles = page.locator(".bear-title").all_inner_texts()
     page.locator(".bear-title").first.click()
@@ -247,7 +247,7 @@ def test_searches_that_were_used_are_offered_again(open_page, address):
         ),
     ],
 )
-def test_what_is_marked_is_always_shown(snippet, shown):
+def test_marked_text_is_always_visible(snippet, shown):
     from datasette_bear_search.search.results.marks import cut
 
     place = lead(snippet)

@@ -139,7 +139,7 @@ def test_a_page_of_another_site_cannot_judge_results(port):
         assert status == 403, (headers, text)
 
 
-def test_whatever_another_site_asks_gets_one_answer_before_any_work(port):
+def test_every_request_of_another_site_gets_the_same_response_before_any_work(port):
     host, answers = f"127.0.0.1:{port}", set()
     for headers in (
         {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"},
@@ -165,7 +165,7 @@ async def test_a_datasette_that_somebody_runs_has_whatever_names_they_gave_it(in
 
 
 @given(st.text())
-def test_whatever_is_no_name_is_none(text):
+def test_an_invalid_host_name_is_refused(text):
     assert isinstance(host_name(text), str)
     assert isinstance(origin_name(text), str)
 
@@ -183,7 +183,7 @@ def test_whatever_is_no_name_is_none(text):
         ("", ""),
     ],
 )
-def test_the_name_of_a_host(host, name):
+def test_host_names_are_read_without_ports(host, name):
     assert host_name(host) == name
 
 
@@ -293,7 +293,7 @@ def test_no_answer_waits_for_the_client_to_acknowledge_its_headers(limited):
     assert min(seconds) < 0.03, "Linux waits for 40 ms"
 
 
-def test_only_so_many_connect_at_once(limited):
+def test_only_a_limited_number_of_clients_connect_at_once(limited):
     idle = [socket.create_connection(("127.0.0.1", limited)) for _ in range(4)]
     request = "GET /-/versions.json HTTP/1.1\r\nhost: localhost\r\n\r\n"
     assert asked(limited, request).startswith(b"HTTP/1.1 503")

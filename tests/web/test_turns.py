@@ -63,7 +63,9 @@ def ask(address: str, path: str = SEARCH) -> socket.socket:
 
 
 @pytest.mark.parametrize("path", [SEARCH, "/-/bear-search?q=roof"])
-def test_who_goes_away_ends_the_search_and_what_waits(address, running, monkeypatch, path):
+def test_a_disconnected_client_ends_its_search_and_its_waiting_work(
+    address, running, monkeypatch, path
+):
     waiting = [ask(address, path) for _ in range(20)]
     wait_for(lambda: len(running) == 3 and len(web_turns._working) == 20)
     for client in reversed(waiting):
@@ -85,7 +87,7 @@ def test_an_agent_that_goes_away_ends_its_call(address, running, monkeypatch):
     assert ask(address, MCP_PATH).recv(100).startswith(b"HTTP/1.1 200")
 
 
-def test_who_stays_gets_an_answer_while_others_go_away(address, running, monkeypatch):
+def test_a_client_that_stays_gets_a_response_while_others_disconnect(address, running, monkeypatch):
     gone = [ask(address) for _ in range(3)]
     wait_for(lambda: len(running) == 3)
     monkeypatch.undo()
@@ -95,7 +97,7 @@ def test_who_stays_gets_an_answer_while_others_go_away(address, running, monkeyp
     assert staying.recv(100).startswith(b"HTTP/1.1 200")
 
 
-def test_only_so_many_may_wait(address, running, monkeypatch):
+def test_only_a_limited_number_of_requests_may_wait(address, running, monkeypatch):
     monkeypatch.setattr(web_turns, "MAX_WAITING", 2)
     waiting = [ask(address) for _ in range(5)]
     wait_for(lambda: len(running) == 3 and len(web_turns._working) == 5)
@@ -115,12 +117,12 @@ def order_of_reads(*places: int, gone: int | None = None) -> list[int]:
 
     :param gone: the place of a client that disconnects after another client's read
     """
-    turns, reads = web_turns.Turns(1), []
+    queue, reads = web_turns.SqlQueue(1), []
     tasks: dict[int, asyncio.Task] = {}
 
     async def read_twice(place: int) -> None:
         for _ in range(2):
-            async with turns.turn(place):
+            async with queue.turn(place):
                 reads.append(place)
                 await asyncio.sleep(0)
             if gone is not None and place != gone:
@@ -134,17 +136,17 @@ def order_of_reads(*places: int, gone: int | None = None) -> list[int]:
     return reads
 
 
-def test_who_came_first_reads_everything_before_those_who_came_later():
+def test_requests_read_in_the_order_of_their_arrival():
     assert order_of_reads(1, 2, 3) == [1, 2, 1, 2, 3, 3]
     assert order_of_reads(4, 3, 2, 1) == [4, 1, 2, 1, 2, 3, 4, 3]
 
 
 @pytest.mark.parametrize("gone", [2, 3])
-def test_who_goes_away_keeps_nobody_waiting(gone):
+def test_a_disconnected_client_blocks_nobody(gone):
     assert sorted(order_of_reads(1, 2, 3, gone=gone)) == [1, 1, 5 - gone, 5 - gone]
 
 
-def test_what_takes_no_time_passes_those_who_wait_already():
+def test_a_quick_request_overtakes_waiting_ones():
     async def place() -> int:
         web_turns.hurry()
         return current.get().number

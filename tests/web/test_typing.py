@@ -179,7 +179,7 @@ def test_keys_in_quick_succession_are_one_search(page, search):
     assert len(asked) == 1
 
 
-def test_spaces_alone_are_no_new_search(page, search):
+def test_spaces_alone_start_no_search(page, search):
     search("?q=slugs")
     asked = requests_of(page, r"bear-search\?")
     page.keyboard.press("End")
@@ -188,7 +188,7 @@ def test_spaces_alone_are_no_new_search(page, search):
     assert asked == []
 
 
-def test_an_answer_that_comes_late_never_takes_the_place_of_a_newer_one(page, search):
+def test_a_late_response_never_replaces_a_newer_one(page, search):
     search()
     held = []
     page.route(re.compile(r"bear-search\?q=slugs$"), lambda route: held.append(route))
@@ -204,7 +204,7 @@ def test_an_answer_that_comes_late_never_takes_the_place_of_a_newer_one(page, se
     assert page.url.endswith("?q=composting+toilet")
 
 
-def test_a_key_at_the_end_of_a_rest_is_followed(page, search):
+def test_a_key_at_the_end_of_a_pause_starts_a_search(page, search):
     page.add_init_script(
         """
         const [set, clear] = [window.setTimeout, window.clearTimeout];
@@ -235,7 +235,7 @@ def test_a_key_at_the_end_of_a_rest_is_followed(page, search):
     expect_first(page, "What the slugs taught me")
 
 
-def test_a_search_that_is_taken_back_is_forgotten(page, search):
+def test_a_search_that_is_undone_is_forgotten(page, search):
     search("?q=composting+toilet")
     held = []
     page.route(re.compile(r"q=composting\+toilet\+"), lambda route: held.append(route))
@@ -283,7 +283,7 @@ def test_nothing_moves_when_the_others_come(page, search):
         assert page.evaluate(places) == before, text
 
 
-def test_a_first_answer_is_followed_by_the_rest_though_a_space_was_typed(page, search):
+def test_all_results_follow_the_first_ones_though_a_space_was_typed(page, search):
     search()
     page.locator("#bear-q").fill("garden")
     page.locator("#bear-menus[inert]").wait_for(state="attached")
@@ -321,7 +321,7 @@ def test_other_links_are_left_to_the_browser(page, search):
     page.wait_for_url("**/-/bear-search.json?**")
 
 
-def test_the_count_is_read_out_after_a_rest_and_the_list_is_not(page, search):
+def test_the_count_is_announced_after_a_pause_and_the_list_is_not(page, search):
     search()
     type_text(page, "slugs")
     expect_first(page, "What the slugs taught me")
@@ -331,7 +331,7 @@ def test_the_count_is_read_out_after_a_rest_and_the_list_is_not(page, search):
     assert page.locator("#bear-results").get_attribute("aria-live") is None
 
 
-def test_what_has_the_focus_keeps_it(page, search):
+def test_the_focused_element_keeps_the_focus(page, search):
     search("?q=composting+toilet")
     page.locator(".bear-card .bear-title").nth(1).focus()
     focused = page.evaluate("document.activeElement.innerText")
@@ -347,7 +347,7 @@ def test_what_has_the_focus_keeps_it(page, search):
 
 
 @pytest.mark.datasette
-def test_what_is_unfolded_stays_so(page, search):
+def test_opened_details_stay_open(page, search):
     search("?q=cabi")
     page.locator("#bear-menu-modified > summary").click()
     page.locator(".bear-time summary").click()
@@ -366,7 +366,7 @@ def test_what_is_unfolded_stays_so(page, search):
 # When something fails
 
 
-def test_without_an_answer_the_old_results_stay_and_a_line_says_so(page, search):
+def test_without_a_response_the_old_results_stay_with_a_message(page, search):
     search("?q=composting+toilet")
     page.route(re.compile(r"bear-search\?"), lambda route: route.abort())
     type_text(page, "s")
@@ -395,7 +395,7 @@ def test_a_search_that_took_too_long_leaves_the_old_results_and_says_so(page, se
     expect_first(page, "Composting toilet")
 
 
-def test_a_filter_that_makes_no_sense_is_explained(page, search):
+def test_an_invalid_filter_gives_an_explanation(page, search):
     search("?q=compost")
     page.locator("#bear-options > summary").click()
     page.locator("[name=created_after]").fill("someday")
@@ -688,7 +688,7 @@ def test_results_by_meaning_follow_when_the_model_is_loaded(page, search, librar
         assert page.evaluate("window.isTheSamePage")
 
 
-def test_words_come_first_where_meaning_is_slow(page, search, library):
+def test_results_by_words_come_first_if_meaning_is_slow(page, search, library):
     class SlowToThink(TinyEmbedder):
         def encode(self, texts, *, is_query):
             time.sleep(0.4 if is_query else 0)
@@ -713,7 +713,7 @@ def test_words_come_first_where_meaning_is_slow(page, search, library):
         assert page.url.endswith("?q=roof")
 
 
-def test_words_do_not_come_first_where_they_are_all_there_is(page, search):
+def test_results_by_words_are_not_loaded_twice_without_a_model(page, search):
     def delay(route):
         page.wait_for_timeout(200)
         route.continue_()

@@ -57,7 +57,7 @@ async def test_every_attack_arrives_in_the_index(index):
     assert len(whole) > 0.9 * len(ALL_PAYLOADS)  # the others lost control characters and blanks
 
 
-async def test_the_search_page_shows_them_as_text(datasette):
+async def test_the_search_page_shows_attacks_as_text(datasette):
     pages = await checked(datasette, [f"/-/bear-search?{search}&_size=100" for search in SEARCHES])
     assert "<script>window.pwned=1</script>" in text(pages[0])
     assert "<mark>window</mark>" in pages[0]
@@ -67,7 +67,7 @@ async def test_the_search_page_shows_them_as_text(datasette):
         assert page.count("<mark>") == page.count("</mark>")
 
 
-async def test_so_do_its_first_results_and_its_facets(datasette):
+async def test_first_results_and_facets_show_attacks_as_text(datasette):
     for search in SEARCHES:
         headers = {FIRST_RESULTS_HEADER: "1"}
         [first] = await checked(datasette, [f"/-/bear-search?{search}"], headers=headers)
@@ -75,7 +75,7 @@ async def test_so_do_its_first_results_and_its_facets(datasette):
         assert (await answer(datasette, f"{search}&_facets=1"))["ok"]
 
 
-async def test_the_pages_of_notes_show_them_as_text(datasette, index):
+async def test_the_pages_of_notes_show_attacks_as_text(datasette, index):
     ids = note_ids(index)
     pages = await checked(datasette, [f"/-/bear-search/note/{note_id}?q=window" for note_id in ids])
     for page in pages:
@@ -84,12 +84,12 @@ async def test_the_pages_of_notes_show_them_as_text(datasette, index):
         assert scripts(page) == scripts(pages[0])
 
 
-async def test_the_pages_of_similar_notes_show_them_as_text(datasette, index):
+async def test_the_pages_of_similar_notes_show_attacks_as_text(datasette, index):
     await checked(datasette,
     [f"/-/bear-search/similar/{note_id}" for note_id in note_ids(index)[::4]])  # fmt: skip
 
 
-async def test_what_is_typed_is_shown_as_text(datasette):
+async def test_typed_text_is_shown_as_text(datasette):
     for payload in ALL_PAYLOADS[::2]:
         typed = quote(payload)
         await checked(datasette, [f"/-/bear-search?q={typed}&tag={typed}&x={typed}"])
@@ -104,7 +104,7 @@ async def test_what_is_typed_is_shown_as_text(datasette):
         f"/-/bear-search/similar/{typed}"], 404)  # fmt: skip
 
 
-async def test_datasettes_own_pages_show_them_as_text(datasette, index):
+async def test_datasettes_own_pages_show_attacks_as_text(datasette, index):
     sql = quote("select id as note_id, title, tags, url, body from notes")
     paths = [
         "/",
@@ -144,7 +144,7 @@ async def test_answers_for_programs_are_json_and_nothing_else(datasette, index):
         assert set(re.findall("<[^>]*>", row["snippet"])) <= {"<mark>", "</mark>"}
 
 
-async def test_agents_are_given_text(datasette):
+async def test_agents_get_attacks_as_text(datasette):
     from mcp import Client
 
     with serving(datasette) as address:

@@ -44,8 +44,8 @@ SAMPLES = (
 )  # fmt: skip
 
 # The files of an export. The graph refers to its weights by the name of their file.
-ABOUT, TOKENIZER, TABLE = "about.json", "tokenizer.json", "pieces.npy"
-GRAPH, WEIGHTS = "model.onnx", "weights.bin"
+ABOUT_FILE, TOKENIZER_FILE, PIECES_FILE = "about.json", "tokenizer.json", "pieces.npy"
+GRAPH_FILE, WEIGHTS_FILE = "model.onnx", "weights.bin"
 
 # Seconds after which an unfinished folder counts as abandoned.
 _ABANDONED = 3600
@@ -83,10 +83,10 @@ def export_folder(name: str, folder: Path) -> Path:
 def has_export(name: str, folder: Path) -> bool:
     """Return whether there is an export of these files that this Python can run."""
     exported = export_folder(name, folder)
-    return is_installed() and (exported / ABOUT).exists() and not _is_unsupported(exported)
+    return is_installed() and (exported / ABOUT_FILE).exists() and not _is_unsupported(exported)
 
 
-def open_export(name: str, folder: Path) -> OnnxModel | None:
+def open_onnx_export(name: str, folder: Path) -> OnnxModel | None:
     """Return the export of these files; None if there is none or it can't be used."""
     exported = export_folder(name, folder)
     try:
@@ -104,7 +104,7 @@ class OnnxModel:
         import numpy
         from tokenizers import Tokenizer
 
-        about = json.loads((folder / ABOUT).read_text())
+        about = json.loads((folder / ABOUT_FILE).read_text())
         self.facts = ModelFacts(about["max_tokens"], about["settings"])
         self.has_graph: bool = about["has_graph"]  # if not, token vectors are rows of the table
         self._max_length: int | None = about["truncates_at"]
@@ -113,9 +113,9 @@ class OnnxModel:
         ids = about["padding"]
         self._padding = {"pad_id": ids["input_ids"], "pad_type_id": ids["token_type_ids"]}
         mean = numpy.array(about["middle"], dtype="float32")
-        self._table = numpy.load(folder / TABLE, mmap_mode="r")
+        self._table = numpy.load(folder / PIECES_FILE, mmap_mode="r")
         self.word_pieces = WordPieces(self._split, self._table, mean)
-        self.tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+        self.tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         self._session: Any = None
@@ -126,7 +126,7 @@ class OnnxModel:
             # Threads that spin while they wait for a query would keep a server's cores busy.
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
             options.log_severity_level = 3  # errors
-            graph, providers = str(folder / GRAPH), ["CPUExecutionProvider"]
+            graph, providers = str(folder / GRAPH_FILE), ["CPUExecutionProvider"]
             self._session = InferenceSession(graph, options, providers=providers)
 
     def encode(self, texts: Sequence[str]) -> Any:
@@ -232,14 +232,14 @@ def export(
                 raise Unsupported("its settings can't be stored")
             own = {"query": prompts.query, "document": prompts.passage}
             about = {**facts._asdict(), "source": str(source), "prompts": own}
-            (draft / ABOUT).write_text(json.dumps({**about, **_write(draft, model)}))
+            (draft / ABOUT_FILE).write_text(json.dumps({**about, **_write(draft, model)}))
             _verify(OnnxModel(draft), encode)
         except Exception as error:
             logger.info("No ONNX export is made: %r", error)
             draft = Path(drafts, "failure")
             draft.mkdir(mode=0o700)
             about = {"unsuitable": str(error)[:500], "source": str(source)}
-            (draft / ABOUT).write_text(json.dumps(about))
+            (draft / ABOUT_FILE).write_text(json.dumps(about))
         with suppress(OSError):  # another process was faster
             os.rename(draft, folder)
     return not _is_unsupported(folder)
@@ -262,14 +262,14 @@ def _digest(facts: Any) -> str:
 
 
 def _is_unsupported(folder: Path) -> bool:
-    return "unsuitable" in json.loads((folder / ABOUT).read_text())
+    return "unsuitable" in json.loads((folder / ABOUT_FILE).read_text())
 
 
 def _remove_stale(folder: Path) -> None:
     """Remove exports of earlier files of the model, of models that are gone, and drafts."""
     model = folder.name.partition("-")[0]
     outdated = {*folder.parent.glob(f"{model}-*")} - {folder}
-    for about in folder.parent.glob(f"*-*/{ABOUT}"):
+    for about in folder.parent.glob(f"*-*/{ABOUT_FILE}"):
         with suppress(OSError, ValueError):
             source = json.loads(about.read_text()).get("source")
             outdated |= {about.parent} if source and not Path(source).exists() else set()
@@ -296,10 +296,10 @@ def _write(folder: Path, model: Any) -> dict[str, Any]:
         max_length = int(model.max_seq_length) if model.max_seq_length else None
         pad_id = int(model.tokenizer.pad_token_id or 0)
         pad_type_id = int(model.tokenizer.pad_token_type_id or 0)
-    (folder / TOKENIZER).write_text(tokenizer.to_str(), encoding="utf-8")
+    (folder / TOKENIZER_FILE).write_text(tokenizer.to_str(), encoding="utf-8")
     table = layer.weight.detach().float().cpu().numpy()
     # Half precision makes no visible difference and takes half the space.
-    numpy.save(folder / TABLE, table.astype("float16"))
+    numpy.save(folder / PIECES_FILE, table.astype("float16"))
     return {
         "has_graph": not is_static,
         "pooling": "mean" if is_static else pooling,
@@ -365,11 +365,11 @@ def _write_graph(folder: Path, transformer: Any, tokenizer: Any) -> None:
     # Weights in a separate file are memory-mapped, which halves the memory and the start-up time.
     onnx.save_model(
         onnx.load(str(folder / "whole.onnx")),
-        str(folder / GRAPH),
+        str(folder / GRAPH_FILE),
         save_as_external_data=True,
-        location=WEIGHTS,
+        location=WEIGHTS_FILE,
     )
-    for path in {*folder.iterdir()} - {folder / GRAPH, folder / WEIGHTS}:
+    for path in {*folder.iterdir()} - {folder / GRAPH_FILE, folder / WEIGHTS_FILE}:
         path.unlink()
 
 

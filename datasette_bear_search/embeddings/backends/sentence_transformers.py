@@ -43,7 +43,7 @@ class SentenceTransformerEmbedder(Embedder):
 
     def open_model(self) -> ModelFacts:
         folder = files.model_folder(self._source) if onnx.is_installed() else None
-        self._onnx = onnx.open_export(self._source, folder) if folder else None
+        self._onnx = onnx.open_onnx_export(self._source, folder) if folder else None
         return self._onnx.facts if self._onnx else self._open_library()
 
     def encode(self, texts: list[str], *, is_query: bool) -> Any:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from .. import prompts
 from ..base import Embedder, ModelFacts, ModelUnavailable, first_line
-from ..names import REMOTE_VARIABLE, is_remote_permitted, printable
+from ..names import REMOTE_VARIABLE, is_remote_permitted, printable_name
 from ..prompts import Prompts
 
 OLLAMA = "http://127.0.0.1:11434"
@@ -35,7 +35,7 @@ CONNECT_TIMEOUT, TIMEOUT = 3.0, 180.0
 PAUSES = (0.5, 2.0)
 TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
 # Tokens that we take as the limit of such a model: all of them read at least this many.
-MAX_TOKENS = 512
+ASSUMED_MAX_TOKENS = 512
 
 
 def factory_for(name: str) -> Callable[[], Embedder] | None:
@@ -97,7 +97,7 @@ class ServerEmbedder(_Served):
         host = urlsplit(address).hostname if ADDRESS.fullmatch(address) else None
         if not host:
             raise ModelUnavailable(
-                f"{printable(self._full_name)} needs the server's address, such as "
+                f"{printable_name(self._full_name)} needs the server's address, such as "
                 "openai:NAME@http://127.0.0.1:8080. Only a path that ends with /v1 may follow it."
             )
         is_here = host == "localhost"
@@ -113,7 +113,7 @@ class ServerEmbedder(_Served):
             timeout=httpx.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
             trust_env=not is_here,
         )
-        return ModelFacts(MAX_TOKENS, {})
+        return ModelFacts(ASSUMED_MAX_TOKENS, {})
 
     def request(self, texts: list[str]) -> list[Any]:
         import httpx
@@ -174,7 +174,7 @@ class LlmEmbedder(_Served):
             ) from error
         if self._llm.needs_key:
             self._require_permission(f"the makers of {self._model}")
-        return ModelFacts(MAX_TOKENS, {})
+        return ModelFacts(ASSUMED_MAX_TOKENS, {})
 
     def request(self, texts: list[str]) -> list[Any]:
         return list(self._llm.embed_multi(texts))

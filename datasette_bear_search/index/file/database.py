@@ -18,13 +18,13 @@ from ...embeddings.prompts import Prompts
 from ...notes import ForeseenError
 from ...sqlite import sqlite3
 from . import metadata, schema
-from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, REFUSED, SOURCES, VECTORS
+from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, PENDING, REFUSED, SOURCES, VECTORS
 
 Key = TypeVar("Key")
 
 Value = TypeVar("Value")
 
-ENVIRONMENT_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
+SIDECAR_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
 # Seconds to wait for another connection: a server's reads and an indexer's commits are shorter.
 BUSY_SECONDS = 30.0
 SERVER_BUSY_SECONDS = 10.0
@@ -35,7 +35,7 @@ WRITER_CACHE = 65536
 # Key in meta: a JSON array of what was put before each query and before each passage.
 PROMPTS = "prompts"
 # Key in meta: "1" if the model is a static one.
-STATIC = "static_model"
+STATIC_MODEL = "static_model"
 
 
 # --- errors
@@ -94,7 +94,7 @@ def as_damage() -> Iterator[None]:
 
 def default_path() -> Path:
     """Return the path of the index file if the command line and settings name none."""
-    if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
+    if chosen := os.environ.get(SIDECAR_VARIABLE):
         return Path(chosen).expanduser()
     from platformdirs import user_data_path
 
@@ -400,8 +400,10 @@ def read_state(connection: sqlite3.Connection) -> State:
     # Counting is fast, because pending and refused passages have partial indexes.
     sql = f"""
     select
-      exists (select 1 from notes), (select count(*) from passages where not embedded),
-      (select count(*) from passages where embedded = {REFUSED}), exists (select 1 from {VECTORS})
+      exists (select 1 from notes),
+      (select count(*) from passages where vector_state = '{PENDING}'),
+      (select count(*) from passages where vector_state = '{REFUSED}'),
+      exists (select 1 from {VECTORS})
     """
     has_notes, pending, refused, has_vectors = connection.execute(sql).fetchone()
     return State(

@@ -10,7 +10,6 @@ from typing import TypeVar
 from ...sqlite import read_value, sqlite3
 
 T = TypeVar("T")
-Key = TypeVar("Key")
 # Key in meta: the vec0 table is incomplete, and can't be searched until it is rebuilt.
 STALE = "passage_index_stale"
 # Keys in meta: whether to make vectors, and how many passages were recently embedded per second.
@@ -25,6 +24,8 @@ LANGUAGES = "languages"
 # Keys in meta: a JSON object with the similarity from which a passage is close, by language of the
 # query; and a JSON array of the library's languages for which the model wasn't made.
 THRESHOLDS, FOREIGN = "thresholds", "foreign_languages"
+# Key in meta: the number of passages embedded since the last calibration.
+SINCE_CALIBRATION = "passages_since_calibration"
 
 
 def json_value(text: object, kind: type[T]) -> T:

@@ -12,7 +12,7 @@ from ..run.chunking import MAX_TOKENS, Passage, line_hashes, passages, without_s
 from . import vectors
 from .metadata import get_meta, number, set_meta
 from .rows import insert_rows
-from .schema import LINES, MAX_EMBEDDED, NEVER_EMBEDDED, PENDING, SHARED_LINES
+from .schema import LINES, MAX_EMBEDDED, OVER_LIMIT, PENDING, SHARED_LINES
 from .templates import (
     LINES_SQL,
     MAX_TEMPLATE,
@@ -28,8 +28,8 @@ PASSAGE_VERSION = 3
 _NOTES_AT_A_TIME = 250
 
 
-# Position, heading, start, length, shared, line, text, content hash, embedded.
-PassageRow = tuple[int, str, int, int, bool | None, int, str | None, str, int]
+# Position, heading, start, length, kind of text, line, text, content hash, state of the vector.
+PassageRow = tuple[int, str, int, int, str, int, str | None, str, str]
 # Notes with more characters are stored with the texts of their passages, because SQLite reads a
 # whole note to return a part of it: half a millisecond for a million characters, each time.
 LONG_NOTE = 100_000
@@ -65,8 +65,8 @@ def share_lines(connection: sqlite3.Connection, written: Mapping[int, Set[int]])
     _cut_again(connection, stale, shared.keys())
 
 
-_PLACE_COLUMNS = "position heading start length shared line text".split()
-STORED_COLUMNS = ("note_id", *_PLACE_COLUMNS, "content_hash", "embedded")
+_PLACE_COLUMNS = "position heading start length text_kind line text".split()
+STORED_COLUMNS = ("note_id", *_PLACE_COLUMNS, "content_hash", "vector_state")
 
 
 def max_tokens(connection: sqlite3.Connection) -> int:
@@ -125,8 +125,8 @@ def passage_rows(whole: Sequence[Passage], shared: Set[int], body: str) -> list[
         heading, length = " › ".join(each.headings), each.end - each.start
         text = body[each.start : end] if is_long else None
         place = each.position, heading, each.start, length
-        embedded = PENDING if each.position < MAX_EMBEDDED else NEVER_EMBEDDED
-        rows.append((*place, each.shared, line, text, each.content_hash, embedded))
+        state = PENDING if each.position < MAX_EMBEDDED else OVER_LIMIT
+        rows.append((*place, each.text_kind, line, text, each.content_hash, state))
     return rows
 
 

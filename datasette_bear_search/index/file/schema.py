@@ -11,7 +11,7 @@ from pathlib import Path
 from ...sqlite import sqlite3
 
 # Stored as the file's user_version.
-VERSION = 10
+VERSION = 11
 # Stored in the file's header, by which the plugin recognizes an index among attached databases.
 APPLICATION_ID = int.from_bytes(b"BrSn", "big")
 # Porter stemming measures better on nine of ten test collections, and "cafe" finds "café". Vowel
@@ -29,13 +29,15 @@ _INDEXED_COLUMNS = ("title", "body", "tags", "attachments")
 VECTORS = "_vectors"
 PASSAGE_INDEX = "_passage_index"
 # Words as the notes have them, without stemming: the corrections for mistyped words.
-WORDS = "_words"
+WORD_INDEX = "_words"
 # Embedded passages of a note: enough for a novel of 100,000 words. Later text is found only by its
 # words. Without this limit, a log of 20 MB would have as many passages as 20,000 notes.
 MAX_EMBEDDED = 1000
-# The values of ``passages.embedded``: whether it has a vector, is after MAX_EMBEDDED, or is a text
-# for which the model made none.
-PENDING, EMBEDDED, NEVER_EMBEDDED, REFUSED = range(4)
+# The values of ``passages.vector_state``: it waits for a vector, has one, is after MAX_EMBEDDED, or
+# the model made none for its text.
+PENDING, EMBEDDED, OVER_LIMIT, REFUSED = "pending", "embedded", "over_limit", "refused"
+# The values of ``passages.text_kind``: the note's own, from many notes, or too short to compare.
+OWN_TEXT, TEMPLATE_TEXT, SHORT_TEXT = "own", "template", "short"
 # The number of notes with each stem, and with each word.
 STEM_VOCABULARY = "_stem_vocabulary"
 WORD_VOCABULARY = "_word_vocabulary"
@@ -47,7 +49,7 @@ LINES = "_lines"
 LONG_NOTES = "_long_notes"
 SHARED_LINES = "_shared_lines"
 _MACHINERY = (
-    *(VECTORS, PASSAGE_INDEX, WORDS, STEM_VOCABULARY, WORD_VOCABULARY, FILES),
+    *(VECTORS, PASSAGE_INDEX, WORD_INDEX, STEM_VOCABULARY, WORD_VOCABULARY, FILES),
     *(LINES, SHARED_LINES, LONG_NOTES),
 )
 HIDDEN_TABLES = (*_MACHINERY, "sqlite_sequence")

@@ -187,8 +187,8 @@ create table passages (
   start integer,
   length integer,
   content_hash text,
-  embedded integer,  -- 0: it waits for a vector; 1: has it; 2: comes too late; 3: gets none
-  shared integer,  -- 1: many notes have this text; 0: it is too short to compare
+  vector_state text,  -- 'pending', 'embedded', 'over_limit' (too late in a huge note), 'refused'
+  text_kind text,  -- 'own', 'template' (many notes have this text), 'short' (too short to compare)
   line integer,  -- its first line in the note, from 1
   -- Long notes only: the text up to the next passage, as reading the note takes too long.
   text text
@@ -199,9 +199,9 @@ create index idx_passages_note_id_position on passages (note_id, position)
 create index passages_of_long_notes on passages (note_id)
 where position = 0 and text is not null
 
-create index passages_pending on passages (id) where not embedded
+create index passages_pending on passages (id) where vector_state = 'pending'
 
-create index passages_refused on passages (id) where embedded = 3
+create index passages_refused on passages (id) where vector_state = 'refused'
 
 create virtual table _long_notes using fts5(
   note_id, text, content="passages", content_rowid="id", tokenize="{TOKENIZER}"

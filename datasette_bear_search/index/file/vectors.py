@@ -28,7 +28,7 @@ OVERSAMPLING = 4
 # Binary candidates of a search: an eighth of all passages, within these limits. The last is vec0's
 # own. They include .98 of the 50 nearest passages of 9,200; reading 1,200 vectors takes 4 ms. With
 # 400 of 1,900, pseudo-relevance feedback sees other notes: Cranfield loses .001 nDCG@10.
-CANDIDATES_SHARE, FEWEST_CANDIDATES, MANY_CANDIDATES, MAX_CANDIDATES = 8, 700, 1200, 4096
+CANDIDATES_SHARE, MIN_CANDIDATES, MANY_CANDIDATES, MAX_CANDIDATES = 8, 700, 1200, 4096
 # But at least this share: of 322,700 passages, 1,200 include .80 of the nearest to a rare word.
 LEAST_SHARE = 80
 # From so many passages on, numpy compares the signs: 31,900 take it 3 ms and 322,700 30 ms, but the
@@ -36,7 +36,7 @@ LEAST_SHARE = 80
 MANY_PASSAGES = 20_000
 # For some models, signs say less. So for this many stored passages, as many nearest ones are also
 # searched exactly, and there are more candidates if they include less than this share of these.
-TESTED, TESTED_NEAREST, LEAST_RECALL = 50, 50, 0.9
+TESTED, TESTED_NEAREST, MIN_CANDIDATES_RECALL = 50, 50, 0.9
 # Vectors in memory at a time during that test.
 TESTED_AT_ONCE = 8192
 # Ids of notes count up from 1. No note has a larger id, and a set with one would need much memory.
@@ -46,11 +46,11 @@ NO_NOTES = b"\0"
 # Lists of ids up to this many characters are parsed without importing numpy.
 SHORT_LIST = 20_000
 # Keys in meta: the number of candidates, and their share of the nearest passages in the test.
-CANDIDATES, RECALL = "candidates", "candidates_recall"
+CANDIDATES_KEY, RECALL_KEY = "candidates", "candidates_recall"
 # Key in meta: a random token that changes whenever vectors do.
 CHANGED = "vectors_changed"
 # Passages of which the mean vector is computed.
-SAMPLED = 5000
+MEAN_SAMPLE = 5000
 
 
 # --- in the index file
@@ -88,7 +88,7 @@ def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes | None]]
         f"insert into {PASSAGE_INDEX} (rowid, embedding) values (?, {signs('?')})", made
     )
     connection.executemany(
-        "update passages set embedded = ? where id = ?",
+        "update passages set vector_state = ? where id = ?",
         [(EMBEDDED if vector else REFUSED, passage_id) for passage_id, vector in rows],
     )
     _mark_changed(connection)
@@ -112,7 +112,7 @@ def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes | None] = {})
     """Give pending passages the vector of an equal text, from ``kept`` or another passage."""
     if not _exists(connection) or get_meta(connection, STALE):
         return  # there are no vectors, or none can be written now
-    sql = "select id, content_hash from passages where not embedded"
+    sql = f"select id, content_hash from passages where vector_state = '{PENDING}'"
     pending = connection.execute(sql).fetchall()
     if known := [(passage_id, kept[text]) for passage_id, text in pending if text in kept]:
         add(connection, known)
@@ -121,7 +121,7 @@ def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes | None] = {})
     from passages as pending
     join passages as known on known.content_hash = pending.content_hash
     left join {VECTORS} on passage_id = known.id
-    where not pending.embedded and known.embedded in ({EMBEDDED}, {REFUSED})
+    where pending.vector_state = '{PENDING}' and known.vector_state in ('{EMBEDDED}', '{REFUSED}')
     group by pending.id
     """
     for row in connection.execute(sql).fetchall():
@@ -146,10 +146,14 @@ def drop(connection: sqlite3.Connection) -> None:
     """Remove all vectors, so that every passage is pending again."""
     connection.execute(f"delete from {VECTORS}")
     connection.execute(
-        f"update passages set embedded = {PENDING} where embedded in ({EMBEDDED}, {REFUSED})"
+        f"""
+        update passages
+        set vector_state = '{PENDING}'
+        where vector_state in ('{EMBEDDED}', '{REFUSED}')
+        """
     )
     _drop_passage_index(connection)
-    unknown = dict.fromkeys((MEAN, UNRELATED, THRESHOLDS, CANDIDATES, RECALL))
+    unknown = dict.fromkeys((MEAN, UNRELATED, THRESHOLDS, CANDIDATES_KEY, RECALL_KEY))
     set_meta(connection, **unknown)
     _mark_changed(connection)
 
@@ -177,7 +181,7 @@ def center(connection: sqlite3.Connection) -> None:
     sql = f"""
     select vector
     from {VECTORS}
-    where passage_id % (1 + (select count(*) from {VECTORS}) / {SAMPLED}) = 0
+    where passage_id % (1 + (select count(*) from {VECTORS}) / {MEAN_SAMPLE}) = 0
     """
     rows = connection.execute(sql).fetchall()
     if not rows:
@@ -214,13 +218,13 @@ def _dimension(connection: sqlite3.Connection) -> int:
 def choose_candidates(connection: sqlite3.Connection) -> None:
     """Store how many candidates the searches of this index take, enough for its model."""
     [count] = connection.execute("select count(*) from passages").fetchone()
-    wanted = min(max(count // CANDIDATES_SHARE, FEWEST_CANDIDATES), MANY_CANDIDATES)
+    wanted = min(max(count // CANDIDATES_SHARE, MIN_CANDIDATES), MANY_CANDIDATES)
     wanted, recall = min(max(wanted, count // LEAST_SHARE), MAX_CANDIDATES), 1.0
     if count > wanted and (ranks := sorted(_ranks_by_signs(connection))):
-        enough = math.ceil(ranks[math.ceil(LEAST_RECALL * len(ranks)) - 1])
+        enough = math.ceil(ranks[math.ceil(MIN_CANDIDATES_RECALL * len(ranks)) - 1])
         wanted = min(max(wanted, enough), MAX_CANDIDATES)
         recall = bisect_right(ranks, wanted) / len(ranks)
-    set_meta(connection, **{CANDIDATES: wanted, RECALL: f"{recall:.3f}"})
+    set_meta(connection, **{CANDIDATES_KEY: wanted, RECALL_KEY: f"{recall:.3f}"})
 
 
 def _ranks_by_signs(connection: sqlite3.Connection) -> list[float]:
@@ -267,7 +271,7 @@ def _ranks_by_signs(connection: sqlite3.Connection) -> list[float]:
 
 def candidates(connection: sqlite3.Connection) -> int:
     """Return how many candidates vec0 finds by binary quantization, before they are ranked."""
-    known = int(get_number(connection, CANDIDATES) or MANY_CANDIDATES)
+    known = int(get_number(connection, CANDIDATES_KEY) or MANY_CANDIDATES)
     return min(max(known, 1), MAX_CANDIDATES)
 
 

@@ -17,7 +17,7 @@ from ...embeddings.base import Embedder
 from ...languages import UNSPACED_LANGUAGES, WORD, is_unspaced
 from ...sqlite import sqlite3
 from ..file import metadata, schema, vectors
-from ..file.database import STATIC, transaction
+from ..file.database import STATIC_MODEL, transaction
 from ..file.metadata import get_meta, get_number, set_meta
 
 # The mean similarity of unrelated texts for all-MiniLM-L6-v2, for which all constants that a
@@ -31,18 +31,19 @@ DEVIATIONS = 1.5
 UNRELATED_CANDIDATES = 50
 # What depends on the notes is measured again, with some dozen searches, if this share of the
 # passages is new, and for languages with at least this share of the notes.
-RECALIBRATE_SHARE, MAIN_SHARE = 0.05, 0.05
+RECALIBRATE_SHARE, MAIN_LANGUAGE_SHARE = 0.05, 0.05
 # The self-test of languages: the number of passages among which one is looked for, the maximum of
 # such groups, and the fewest passages for a reliable result; maximum letters and words of a
 # sentence, and minimum words. With one group, 28 % of Chinese libraries passed with MiniLM.
-GROUP, GROUPS, FEWEST_TESTED = 24, 4, 12
-SENTENCE_LETTERS, SENTENCE_WORDS, FEWEST_WORDS = 200, 24, 8
-# A model with a result below POOR_FIT wasn't made for the language. Nor was one that splits words
-# into more than MOST_PIECES, unless the result is at least MADE_FOR_IT: words of five English
-# collections have 1.1 to 1.5 pieces, Spanish, Italian, German and Swedish ones 1.8 to 2.5
-# (all-MiniLM-L6-v2). In scripts without spaces there are no words to count the pieces of: Chinese
-# is .70 with MiniLM, .97 with multilingual-e5-small.
-POOR_FIT, POOR_FIT_UNSPACED, MADE_FOR_IT, MOST_PIECES = 0.75, 0.9, 0.97, 1.65
+GROUP, GROUPS, MIN_TESTED_PASSAGES = 24, 4, 12
+MAX_SENTENCE_LETTERS, MAX_SENTENCE_WORDS, MIN_SENTENCE_WORDS = 200, 24, 8
+# A model with a result below MIN_FIT wasn't made for the language. Nor was one that splits words
+# into more than MAX_PIECES_PER_WORD, unless the result is at least MIN_FIT_MANY_PIECES: words of
+# five English collections have 1.1 to 1.5 pieces, Spanish, Italian, German and Swedish ones 1.8 to
+# 2.5 (all-MiniLM-L6-v2). In scripts without spaces there are no words to count the pieces of:
+# Chinese is .70 with MiniLM, .97 with multilingual-e5-small.
+MIN_FIT, MIN_FIT_UNSPACED, MIN_FIT_MANY_PIECES = 0.75, 0.9, 0.97
+MAX_PIECES_PER_WORD = 1.65
 
 
 @cache
@@ -72,7 +73,7 @@ def unrelated_similarity(embedder: Embedder) -> float:
 
 def count_new(connection: sqlite3.Connection, passages: int) -> None:
     """Note that so many passages got a vector, in the same transaction."""
-    set_meta(connection, uncalibrated=passages + int(get_number(connection, "uncalibrated") or 0))
+    set_meta(connection, **{metadata.SINCE_CALIBRATION: passages + _passages_since(connection)})
 
 
 def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
@@ -83,19 +84,23 @@ def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
             vectors.center(connection)
             vectors.choose_candidates(connection)
         # Outside of a transaction, because the model may take seconds.
-        foreign = foreign_languages(connection, embedder)
+        foreign = find_foreign_languages(connection, embedder)
         measured = thresholds(connection, embedder)
         known = {metadata.THRESHOLDS: json.dumps(measured), metadata.FOREIGN: json.dumps(foreign)}
-        known[STATIC] = "1" if embedder.is_static else ""
+        known[STATIC_MODEL] = "1" if embedder.is_static else ""
         with transaction(connection):
-            set_meta(connection, uncalibrated=0, **known)
+            set_meta(connection, **{metadata.SINCE_CALIBRATION: 0}, **known)
 
 
 def is_due(connection: sqlite3.Connection) -> bool:
     """Return whether nothing was measured yet, or too many passages are new since."""
-    new = int(get_number(connection, "uncalibrated") or 0)
+    new = _passages_since(connection)
     [count] = connection.execute("select count(*) from passages").fetchone()
     return new > RECALIBRATE_SHARE * count or get_meta(connection, metadata.THRESHOLDS) is None
+
+
+def _passages_since(connection: sqlite3.Connection) -> int:
+    return int(get_number(connection, metadata.SINCE_CALIBRATION) or 0)
 
 
 def thresholds(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, float]:
@@ -103,7 +108,7 @@ def thresholds(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, 
     # In the notes' languages: English nonsense is further from German notes than German nonsense.
     # In the library itself: in larger and more varied ones, more is near by chance.
     shares = metadata.language_shares(connection)
-    main = [language for language, share in shares.items() if share >= MAIN_SHARE]
+    main = [language for language, share in shares.items() if share >= MAIN_LANGUAGE_SHARE]
     found = {language: _threshold(connection, embedder, language) for language in main}
     known = {language: limit for language, limit in found.items() if limit is not None}
     # In English, if there is no other language, or none that the model knows.
@@ -120,7 +125,7 @@ def _threshold(connection: sqlite3.Connection, embedder: Embedder, language: str
     return round(statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest), 6)
 
 
-def foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> list[str]:
+def find_foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> list[str]:
     """Return the languages of the library that the model wasn't made for.
 
     A model's card says for which languages it was made. Where it doesn't, a self-test decides, but
@@ -131,7 +136,7 @@ def foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> lis
     if declared is not None:
         return [language for language in shares if not cards.includes(declared, language)]
     # One that few notes are in is tested only if they are enough for a reliable result.
-    least = min(MAIN_SHARE, FEWEST_TESTED / max(metadata.count_notes(connection), 1))
+    least = min(MAIN_LANGUAGE_SHARE, MIN_TESTED_PASSAGES / max(metadata.count_notes(connection), 1))
     tested = (it for it, share in shares.items() if share >= least and it != "en")
     return [language for language in tested if not _fits(connection, embedder, language)]
 
@@ -163,15 +168,15 @@ def _fits(connection: sqlite3.Connection, embedder: Embedder, language: str) -> 
         ranks += (1 + (similarities > similarities.diagonal()[:, None]).sum(axis=1)).tolist()
     # A query that the model doesn't know finds nothing.
     fit = sum(1 / rank for rank in ranks) / len(asked)
-    is_reliable = len(asked) >= FEWEST_TESTED
+    is_reliable = len(asked) >= MIN_TESTED_PASSAGES
     if language in UNSPACED_LANGUAGES:
-        return fit >= POOR_FIT_UNSPACED or not is_reliable
+        return fit >= MIN_FIT_UNSPACED or not is_reliable
     words = [word for words, _ in asked for word in words]
     # Lengths include the special tokens for beginning and end.
     pieces = sum(embedder.lengths(words)) / len(words) - sum(embedder.lengths([""]))
     if not is_reliable:
-        return pieces <= MOST_PIECES
-    return fit >= (MADE_FOR_IT if pieces > MOST_PIECES else POOR_FIT)
+        return pieces <= MAX_PIECES_PER_WORD
+    return fit >= (MIN_FIT_MANY_PIECES if pieces > MAX_PIECES_PER_WORD else MIN_FIT)
 
 
 # One passage per note, in a pseudorandom order.
@@ -180,7 +185,7 @@ with chosen as (
   select notes.id as note_id, passages.id as passage_id, max(passages.length)
   from notes
   join passages on passages.note_id = notes.id
-  where language = ? and embedded
+  where language = ? and vector_state = '{schema.EMBEDDED}'
   group by notes.id
   order by notes.id * 2654435761 % 4294967296
   limit ?
@@ -195,11 +200,11 @@ join {schema.VECTORS} using (passage_id)
 
 def _sentence(text: str) -> list[str]:
     """Return the words of the longest sentence (unspaced: pairs of characters); [] if short."""
-    longest = max(re.split(r"[.!?…。！？]+\s|[。！？\n]+", text), key=len)[:SENTENCE_LETTERS]
+    longest = max(re.split(r"[.!?…。！？]+\s|[。！？\n]+", text), key=len)[:MAX_SENTENCE_LETTERS]
     tokens = WORD.findall(longest)
     words = [
         token[place : place + 2] if is_unspaced(token) else token
         for token in tokens
         for place in range(0, len(token) if is_unspaced(token) else 1, 2)
-    ][:SENTENCE_WORDS]
-    return words if len(words) >= FEWEST_WORDS else []
+    ][:MAX_SENTENCE_WORDS]
+    return words if len(words) >= MIN_SENTENCE_WORDS else []

@@ -19,6 +19,7 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from ... import markdown
+from ..file.schema import OWN_TEXT, SHORT_TEXT, TEMPLATE_TEXT
 
 # Passages of 100 words find more than longer ones: on long conversations nDCG@10 is .374 with whole
 # notes, .570 with 200 words, .635 with 100 (.655 with 50, for twice the vectors).
@@ -54,7 +55,7 @@ class Passage(NamedTuple):
     titles: str  # the note's title and the headings, as one line
     lines: tuple[str, ...] = ()  # of the text below them; a code block counts as one line
     hashes: tuple[int | None, ...] = ()  # of these lines; None for those too short for a template
-    shared: bool | None = None  # True: many notes have this text; False: it is too short to compare
+    text_kind: str = OWN_TEXT
 
     @property
     def text(self) -> str:
@@ -133,8 +134,9 @@ def _without_shared(passage: Passage, shared: Set[int], *, is_only: bool) -> Pas
         own = tuple(line for line, hashed in zip(own, passage.hashes) if hashed not in shared)
     beginning = " ".join(own).split(None, SHORTEST_LINE_WORDS)[:SHORTEST_LINE_WORDS]
     if _is_short(beginning):  # too short to compare
-        is_shared = not shared.isdisjoint(line_hashes("", [passage]))
-        return passage if is_only and not is_shared else passage._replace(shared=is_shared)
+        if not shared.isdisjoint(line_hashes("", [passage])):
+            return passage._replace(text_kind=TEMPLATE_TEXT)
+        return passage if is_only else passage._replace(text_kind=SHORT_TEXT)
     title, *headings = passage.titles.split(" › ")
     kept = [heading for heading in headings if _line_hash(heading) not in shared]
     prefix = " › ".join(kept if _title_hash(title) in shared else [title, *kept])

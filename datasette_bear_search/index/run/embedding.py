@@ -13,6 +13,7 @@ from ..file import database, metadata, templates, vectors
 from ..file import passages as stored_passages
 from ..file.database import transaction
 from ..file.metadata import set_meta
+from ..file.schema import PENDING
 from . import calibration
 from .chunking import passages, without_shared
 from .report import Hooks, Report
@@ -123,11 +124,11 @@ def _write_vectors(
 
 def _pending_ids(connection: sqlite3.Connection) -> list[int]:
     # One passage of each text. Pinned and recent notes first: most searches are for them.
-    sql = """
+    sql = f"""
     select passages.content_hash, passages.id
     from passages
     join notes on notes.id = passages.note_id
-    where not passages.embedded
+    where passages.vector_state = '{PENDING}'
     order by notes.pinned desc, notes.modified desc, passages.id
     """
     first: dict[str, int] = {}

@@ -199,7 +199,7 @@ def update_restricted(
         connection = cleanup.enter_context(database.open_for_writing(file))
         known_ids = {} if schema.is_current(connection) else _empty(connection)
         # Before reading, so that a change in between is noticed the next time.
-        made_from = restricted.tokens(whole)
+        made_from = restricted.change_tokens(whole)
         with transaction(connection):
             restricted.take_settings(whole, connection, tags)
         report = Report()

@@ -13,14 +13,15 @@ from ...notes import ForeseenError
 # Languages to detect besides Snowball's.
 _OTHERS = "en bg fa he hr ja ko sk sl th uk vi zh".split()
 # The language is detected from the first LETTERS of a note. The last FEW_LETTERS of them are tried
-# first: they decide for .97 of 4,800 texts, with the same result. FEWEST_LETTERS and SURE are
-# minimums. Among 43 languages, the right one was found for .64 to .88 of pieces of 5 words from
-# English, German and Spanish texts (12 words: .96 to .99), a wrong one for .002 (.000).
-LETTERS, FEW_LETTERS, FEWEST_LETTERS, SURE = 300, 100, 20, 0.8
+# first: they decide for .97 of 4,800 texts, with the same result. A shorter note
+# has no language, nor has one whose likeliest language is less probable than MIN_PROBABILITY. Among
+# 43 languages, the right one was found for .64 to .88 of pieces of 5 words from English, German and
+# Spanish texts (12 words: .96 to .99), a wrong one for .002 (.000).
+LETTERS, FEW_LETTERS, MIN_LETTERS, MIN_PROBABILITY = 300, 100, 20, 0.8
 # A text with this many closed-class words that only English has needs no model: of 87,000 texts in
 # 33 languages 5,400, for all of which the model says the same (with three, not for 23 of 6,200). It
 # saves nine of ten English notes .1 ms, a tenth of what indexing their text takes.
-CLEARLY_ENGLISH = 4
+MIN_ENGLISH_WORDS = 4
 _OTHER_STOPS = frozenset().union(*(STOP_WORDS[each] for each in STOP_WORDS if each != "en"))
 _ONLY_ENGLISH = {word for word in STOP_WORDS["en"] - _OTHER_STOPS if len(word) > 1}
 _FOREIGN = {word for word in _OTHER_STOPS - STOP_WORDS["en"] if len(word) > 1}
@@ -40,16 +41,16 @@ def detect(texts: Sequence[str]) -> list[str | None]:
 
 
 def _language(sample: str) -> str | None:
-    if len(sample) < FEWEST_LETTERS and not is_unspaced(sample):
+    if len(sample) < MIN_LETTERS and not is_unspaced(sample):
         return None
     words = set(sample.lower().split())
     own, foreign = len(words & _ONLY_ENGLISH), len(words & _FOREIGN)
     is_latin = len(sample.encode(errors="replace")) < 1.03 * len(sample)
-    if own >= CLEARLY_ENGLISH and 3 * foreign <= own and is_latin:
+    if own >= MIN_ENGLISH_WORDS and 3 * foreign <= own and is_latin:
         return "en"
     for text in dict.fromkeys([sample[-FEW_LETTERS:], sample]):
         language, probability = _model().classify(text)
-        if probability >= SURE:
+        if probability >= MIN_PROBABILITY:
             return str(language)
     return None
 

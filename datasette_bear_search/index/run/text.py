@@ -27,7 +27,7 @@ from .report import Failure, Hooks, Report
 NOTES_PER_COMMIT = 10_000
 CHARACTERS_PER_COMMIT = 4_000_000
 # Vectors of removed passages to keep in memory, in case another note has the same text: 30 MB.
-MOST_KEPT = 20_000
+MAX_KEPT_VECTORS = 20_000
 
 
 @dataclass
@@ -116,7 +116,7 @@ class TextRun:
             if optimize and get_meta(connection, "old_text_in_fts"):
                 # FTS5 only marks words as deleted. Merging all segments writes the index without
                 # them, and secure_delete overwrites the old pages.
-                for table in ("notes_fts", schema.WORDS):
+                for table in ("notes_fts", schema.WORD_INDEX):
                     connection.execute(f"insert into {table} ({table}) values ('optimize')")
                 connection.execute("delete from meta where key = 'old_text_in_fts'")
             if database.has_vector_extension(connection):
@@ -135,7 +135,7 @@ class TextRun:
             may_return = any(change.added for _, change in diffs)
             for _, change in diffs:
                 if may_return:
-                    self._kept |= vectors.of_notes(connection, [*change.removed], MOST_KEPT)
+                    self._kept |= vectors.of_notes(connection, [*change.removed], MAX_KEPT_VECTORS)
                 stored_notes.remove(connection, change.removed)
                 gone += len(change.removed)
             encrypted = 0

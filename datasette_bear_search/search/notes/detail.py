@@ -22,10 +22,10 @@ from ..request import read_note_id
 from ..results import word_matches
 from ..results.marks import END_MARK, MARK
 from ..results.records import ListedNote
-from ..results.retrieve import fetch_rows
+from ..results.retrieve import checked_rows
 
 # Wiki links of a note whose titles are looked up.
-MAX_TITLES = 2000
+MAX_LINKED_TITLES = 2000
 
 # Places in a link, counted from its end, where the title may end and a heading begin.
 MAX_READINGS = 4
@@ -91,7 +91,7 @@ def find_note_id(connection: sqlite3.Connection, name: str) -> int:
 
 
 def read_note(connection: sqlite3.Connection, note_id: int) -> NoteDetail | None:
-    found = fetch_rows(connection, Statement(_NOTE, {"note": note_id}))
+    found = checked_rows(connection, Statement(_NOTE, {"note": note_id}))
     if not found:
         return None
     columns = found[0]
@@ -206,7 +206,7 @@ def _link_targets(
 ) -> dict[str, int]:
     # Targets that the source itself provides come last and override those found by title.
     titles = {title for target in wiki_links(body) for title, _ in _readings(target)}
-    parameters = {"titles": json.dumps(sorted(titles)[:MAX_TITLES]), "source": source}
+    parameters = {"titles": json.dumps(sorted(titles)[:MAX_LINKED_TITLES]), "source": source}
     found = connection.execute(_TITLED, parameters)
     targets = {_folded(title): titled_id for title, titled_id in found}
     for link_title, key, title, target_id in connection.execute(_TARGETS, [note_id]):

@@ -11,14 +11,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...index.file import database, templates
-from ...index.file.schema import EMBEDDED, MAX_EMBEDDED, PENDING, REFUSED, VECTORS
+from ...index.file.schema import EMBEDDED, MAX_EMBEDDED, OWN_TEXT, PENDING, REFUSED, VECTORS
 from ...index.file.vectors import similarity
 from ...notes import counted
 from ...sqlite import sqlite3
 from ..planning import planner
 from ..ranking.statement import Statement, statement_sql
 from ..results.records import ListedNote, MatchedPassage
-from ..results.retrieve import NOTE_COLUMNS, PASSAGE_COLUMNS, fetch_rows, note_fields, passage_of
+from ..results.retrieve import NOTE_COLUMNS, PASSAGE_COLUMNS, checked_rows, note_fields, passage_of
 from ..results.snippets import passage_text
 
 SIMILAR_NOTES = 10
@@ -27,45 +27,45 @@ SIMILAR_NOTES = 10
 # the sample notes (39 notes), MRR is .67 with similarity alone and .83 with tags, for any weight of
 # tags from .2 to .4. The most similar pair of passages does as well as the mean of the three best
 # pairs, and better than mean vectors.
-SIMILARITY = 1.0
-TAGS = 0.25
-LINK = 0.25
-TIME = 0.05
+SIMILARITY_WEIGHT = 1.0
+TAGS_WEIGHT = 0.25
+LINK_WEIGHT = 0.25
+TIME_WEIGHT = 0.05
 
 # What suffices to list a note: a similarity from the library's threshold of closeness on that is
-# beyond that of average notes by this share of what is possible; or shared tags from SHARED_TAGS
-# on: a tag of 56 of 1,000 notes, or of 320 of 10,000. Notes of another collection, which nothing is
-# like, get .15 to .86 notes (five English collections, all-MiniLM-L6-v2; without the threshold, .5
-# to 3.6). Of the notes listed for a paragraph of XQuAD, with MiniLM and multilingual-e5-small, .58
+# beyond that of average notes by this share of what is possible; or this much in shared tags: a tag
+# of 56 of 1,000 notes, or of 320 of 10,000. Notes of another collection, which nothing is like, get
+# .15 to .86 notes (five English collections, all-MiniLM-L6-v2; without the threshold, .5 to 3.6).
+# Of the notes listed for a paragraph of XQuAD, with MiniLM and multilingual-e5-small, .58
 # to .88 are of the same article, which are .47 to .68 of all these (without it, .39 to .85, and
 # .62 to .76).
-SIMILAR_FROM = 0.25
-SHARED_TAGS = 0.25
+MIN_CLOSENESS = 0.25
+MIN_SHARED_TAGS = 0.25
 
 # Notes created within this many days of each other get a small bonus, which alone lists no note.
-DAYS = 7
+TIME_BONUS_DAYS = 7
 
 # Passages of the note to compare, evenly spread. Each costs a scan of the vector index.
 OWN_PASSAGES = 6
 
 # Nearest passages to retrieve for each of those, and notes of either kind (near, related) to score.
-NEAREST_PASSAGES = 100
-CANDIDATES = 100
+NEAREST_PER_PASSAGE = 100
+SIMILAR_CANDIDATES = 100
 
 # First passages of a candidate to compare, in addition to the nearest ones. For a huge note, a
 # thousand took as long as everything else.
 COMPARED_PASSAGES = 100
 
 # Passages sampled to find out how similar the average note is, which differs by model and by note.
-SAMPLE = 200
+SAMPLED_PASSAGES = 200
 
 # A mean of few passages isn't reliable, so it is computed as if this many more were unrelated
 # (similarity 0).
-UNSEEN = 10
+ASSUMED_UNRELATED = 10
 
 _ONLY = "Notes are compared by tags and links only."
 NO_VECTORS = f"{_ONLY} To compare them by meaning, too, run: datasette bear-index"
-UNKNOWN = f"{_ONLY} The embedding model doesn't know most of this note's text."
+UNKNOWN_TEXT = f"{_ONLY} The embedding model doesn't know most of this note's text."
 NO_EXTENSION = (
     f"{_ONLY} This Python can't load sqlite-vec; pip install pysqlite3 fixes that on most machines."
 )
@@ -125,13 +125,14 @@ def find_similar(
         return None
     obstacle = _obstacle(connection, note_id)
     parts = [RELATED, SIMILAR if obstacle is None else NO_SIMILAR, SCORED]
-    values = {"note": note_id, "size": size, "unlinked": int(unlinked)}
     threshold = planner.threshold(connection, found[1]) or 0.0
-    statement = Statement(statement_sql(parts, ROWS), {**values, "threshold": threshold})
+    values = {"note": note_id, "size": size, "unlinked": int(unlinked)}
+    sql = statement_sql(parts, SIMILAR_ROWS_SQL)
+    statement = Statement(sql, {**values, "threshold": threshold})
     return SimilarNotes(
         id=note_id,
         title=found[0],
-        notes=tuple(_note(row) for row in fetch_rows(connection, statement)),
+        notes=tuple(_note(row) for row in checked_rows(connection, statement)),
         notices=tuple(filter(None, [obstacle, _template(connection, note_id)])),
         statement=statement,
     )
@@ -139,10 +140,10 @@ def find_similar(
 
 def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
     # Explains why the note can't be compared by meaning.
-    sql = "select distinct embedded from passages where note_id = ?"
+    sql = "select distinct vector_state from passages where note_id = ?"
     states = {state for (state,) in connection.execute(sql, [note_id])}
     if REFUSED in states and not states & {PENDING, EMBEDDED}:
-        return UNKNOWN
+        return UNKNOWN_TEXT
     if PENDING in states or not database.read_state(connection).has_vectors:
         return NO_VECTORS
     return None if database.has_vector_extension(connection) else NO_EXTENSION
@@ -235,9 +236,10 @@ related as materialized (
   where note_id != :note
   group by note_id
   order by
-    {TAGS} * min(1, sum(rarity)) + {LINK} * max(max(links_here), max(linked_from_here)) desc,
+    {TAGS_WEIGHT} * min(1, sum(rarity))
+      + {LINK_WEIGHT} * max(max(links_here), max(linked_from_here)) desc,
     note_id
-  limit {CANDIDATES}
+  limit {SIMILAR_CANDIDATES}
 )"""
 
 SIMILAR = f"""
@@ -247,7 +249,7 @@ own_passages as materialized (
   from passages
   join {VECTORS} on {VECTORS}.passage_id = passages.id
   where note_id = :note
-    and shared is null
+    and text_kind = '{OWN_TEXT}'
     and position % (
       1 + (
         select min(max(position), {MAX_EMBEDDED}) from passages where note_id = :note
@@ -261,14 +263,14 @@ near as materialized (
   cross join json_each(
     nearest_passages(
       own_passages.vector,
-      {NEAREST_PASSAGES} + (
+      {NEAREST_PER_PASSAGE} + (
         select min(max(position) + 1, {MAX_EMBEDDED}) from passages where note_id = :note
       )
     )
   ) as near
   join passages on passages.id = near.key + 0
   where passages.note_id != :note
-    and shared is null
+    and text_kind = '{OWN_TEXT}'
   group by passages.id
 ),
 candidates as materialized (
@@ -276,7 +278,7 @@ candidates as materialized (
     select note_id from near
     group by note_id
     order by max(similarity) desc, note_id
-    limit {CANDIDATES}
+    limit {SIMILAR_CANDIDATES}
   )
   union
   select note_id from related
@@ -287,7 +289,7 @@ compared as (
   select note_id, id
   from candidates
   cross join passages using (note_id)
-  where position < {COMPARED_PASSAGES} and shared is null
+  where position < {COMPARED_PASSAGES} and text_kind = '{OWN_TEXT}'
 ),
 -- each note's most similar pair of passages. With max(), SQLite takes the other columns from the
 -- same row
@@ -301,24 +303,26 @@ similarities as materialized (
   group by note_id
 ),
 -- avoids a scan of all passages: huge notes have many that aren't embedded
-embedded as materialized (
+first_passages as materialized (
   select passages.id
   from notes
   cross join passages on note_id = notes.id and position < {MAX_EMBEDDED}
 ),
 -- how similar an average passage is to this note
 usual as materialized (
-  select sum(similarity) / (count(*) + {UNSEEN}) as similarity
+  select sum(similarity) / (count(*) + {ASSUMED_UNRELATED}) as similarity
   from (
     select max({similarity("own_passages.vector", f"{VECTORS}.vector")}) as similarity
     from passages
     join {VECTORS} on {VECTORS}.passage_id = passages.id
     cross join own_passages
     where passages.id in (
-        select id from embedded where id % (1 + (select count(*) from embedded) / {SAMPLE}) = 0
+        select id
+        from first_passages
+        where id % (1 + (select count(*) from first_passages) / {SAMPLED_PASSAGES}) = 0
       )
       and note_id != :note
-      and shared is null
+      and text_kind = '{OWN_TEXT}'
     group by passages.id
   )
 )"""
@@ -345,8 +349,12 @@ scored as materialized (
     coalesce(related.tags, 0) as tags, related.shared_tags,
     coalesce(related.links_here, 0) as links_here,
     coalesce(related.linked_from_here, 0) as linked_from_here,
-    max(0, coalesce(1 - abs(julianday(theirs.created) - julianday(mine.created)) / {DAYS}, 0))
-      as nearness
+    max(
+      0,
+      coalesce(
+        1 - abs(julianday(theirs.created) - julianday(mine.created)) / {TIME_BONUS_DAYS}, 0
+      )
+    ) as nearness
   from candidates
   cross join usual
   join notes as mine on mine.id = :note
@@ -355,14 +363,14 @@ scored as materialized (
   left join related on related.note_id = candidates.note_id
 )"""
 
-_IS_CLOSE = f"scored.closeness >= {SIMILAR_FROM} and scored.similarity >= :threshold"
-ROWS = f"""
+_IS_CLOSE = f"scored.closeness >= {MIN_CLOSENESS} and scored.similarity >= :threshold"
+SIMILAR_ROWS_SQL = f"""
 select
   notes.id, notes.title, scored.shared_tags, scored.links_here, scored.linked_from_here,
   scored.nearness > 0 as same_week, {_IS_CLOSE} as is_close,
   round(scored.similarity, 4) as similarity, round(
-    {SIMILARITY} * closeness + {TAGS} * scored.tags
-      + {LINK} * max(links_here, linked_from_here) + {TIME} * nearness, 4
+    {SIMILARITY_WEIGHT} * closeness + {TAGS_WEIGHT} * scored.tags
+      + {LINK_WEIGHT} * max(links_here, linked_from_here) + {TIME_WEIGHT} * nearness, 4
   ) as score,
   {PASSAGE_COLUMNS},
   {NOTE_COLUMNS}
@@ -370,7 +378,7 @@ from scored
 join notes on notes.id = scored.note_id
 join sources on sources.name = notes.source
 left join passages on passages.id = scored.passage_id
-where (is_close or scored.tags >= {SHARED_TAGS} or links_here or linked_from_here)
+where (is_close or scored.tags >= {MIN_SHARED_TAGS} or links_here or linked_from_here)
   and not (:unlinked and (links_here or linked_from_here))
   -- leave out copies of the same note from other sources
   and notes.copy_of is null

@@ -34,7 +34,7 @@ from .offers import MAX_DOUBTFUL, VALUES_SQL, find_alternatives
 
 # The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
 # stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
-MAIN_SHARE = 0.05
+MAIN_LANGUAGE_SHARE = 0.05
 
 # A word in more than this share of the notes is treated as a stop word. Such words say little in
 # any language and make searches slow. Among few notes the share isn't meaningful.
@@ -75,7 +75,7 @@ BM25_NORMALIZER = 0.7
 # share of the normalizer. Of the relevant notes in the first ten results, this loses one of 353 on
 # Chroma and none on four collections. Of ten results for a question from another field, 2 to 6 are
 # then found, and 8 to 10 without it (benchmarks/quality/threshold.py).
-ENOUGH_BM25 = 0.15
+MIN_BM25_SHARE = 0.15
 
 # The maximum of FTS5's BM25 (k1 = 1.2) for a word, as a multiple of its inverse document frequency.
 BM25_K1_PLUS_1 = 2.2
@@ -95,12 +95,13 @@ class Plan:
     threshold: float | None = None  # similarity from which a passage is close in meaning
     is_foreign: bool = False  # whether the model wasn't made for the query's language
     foreign: frozenset[str] = frozenset()  # languages whose notes no query finds by meaning alone
-    reading: str = ""  # how to read the text: "like" (as it is written), "uncorrected", "" (normal)
+    text_mode: str = ""  # how to read the text: "like" (as written), "uncorrected" or "" (normal)
     has_copies: bool = False  # whether some notes are copies of others
     is_large: bool = False  # whether there are more passages than vec0 searches quickly
     corrections: tuple[tuple[str, str], ...] = ()  # typed word, word that is searched for
-    doubtful: tuple[tuple[str, tuple[str, ...]], ...] = ()  # typed word, words that may be meant
-    others: tuple[str, ...] = ()  # other texts that may be meant
+    # Typed words, and the words that may be meant.
+    uncertain_corrections: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    other_texts: tuple[str, ...] = ()  # other texts that may be meant
     notices: tuple[str, ...] = ()
 
     @property
@@ -112,30 +113,31 @@ class Plan:
     @property
     def offers(self) -> tuple[str, ...]:
         """Other texts that may be meant: with the likeliest corrections, then the next ones."""
-        texts = [*self.others]
-        for place in range(max((len(words) for _, words in self.doubtful), default=0)):
-            meant = {typed: words[min(place, len(words) - 1)] for typed, words in self.doubtful}
+        texts = [*self.other_texts]
+        uncertain = self.uncertain_corrections
+        for place in range(max((len(words) for _, words in uncertain), default=0)):
+            meant = {typed: words[min(place, len(words) - 1)] for typed, words in uncertain}
             texts.append(text_with(self.query.text, dict(self.corrections) | meant))
         return unique(texts)
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def hints(self) -> tuple[str, ...]:
         """Lines for people where the results have no links to offers and no chips of filters."""
         offers = " or ".join(f"“{text}”" for text in self.offers)
         times = (
             f"Only notes created or modified at that time: {clause.value}. "
             "In quotation marks it is searched for as words."
-            for clause in self.query.understood
+            for clause in self.query.clauses
             if clause.kind == "time"
         )
         return (*([f"Did you mean {offers}?"] if offers else []), *times)
 
     @property
-    def foreign_words(self) -> tuple[str, ...]:
+    def revealed_words(self) -> tuple[str, ...]:
         """Words of the notes that a response shows although the person didn't type them."""
         return (
             *(word for _, word in self.corrections),
-            *(word for _, words in self.doubtful for word in words),
+            *(word for _, words in self.uncertain_corrections for word in words),
         )
 
     @property
@@ -149,7 +151,7 @@ class Plan:
     def least_bm25(self) -> float:
         """The BM25 from which a note is found by its words."""
         is_question = self.shape == "sentence" and not self.is_exact
-        return ENOUGH_BM25 * self.bm25_normalizer if is_question else 0.0
+        return MIN_BM25_SHARE * self.bm25_normalizer if is_question else 0.0
 
     @property
     def closeness(self) -> float:
@@ -170,8 +172,7 @@ def plan(
     :param correct: whether to correct words that no note has
     """
     if any(
-        clause.kind == "time" and _is_in_title(connection, clause.value)
-        for clause in query.understood
+        clause.kind == "time" and _is_in_title(connection, clause.value) for clause in query.clauses
     ):
         query = without_times(query)
     query = _with_tag_prefix(connection, query)
@@ -183,19 +184,19 @@ def plan(
     counts = cache(partial(spelling.note_counts, connection, searched))
     notes = metadata.count_notes(connection)
     replacements: dict[str, str | None] = {}
-    doubtful: dict[str, tuple[str, ...]] = {}
+    uncertain: dict[str, tuple[str, ...]] = {}
     notices: list[str] = []
     if not query.is_boolean and query.mode != "like":
         # If the word index is broken, the statement itself fails, and retrieve() handles that.
         with suppress(sqlite3.DatabaseError):
-            found, doubtful = _replacements(connection, query, correct, counts, notes, stop_words)
+            found, uncertain = _replacements(connection, query, correct, counts, notes, stop_words)
             query, replacements = rewritten(query, found), found
             query = completed(
                 query,
                 (
                     word
                     for prefix in query.prefixes
-                    for word in spelling.completions(connection, prefix)
+                    for word in spelling.word_completions(connection, prefix)
                 ),
             )
     has_matches = query.mode != "like" and _matches(connection, query, searched)
@@ -217,12 +218,12 @@ def plan(
             notices += found_notices
     foreign = metadata.foreign_languages(connection)
     is_foreign = language in foreign
-    is_weak = is_foreign or bool(metadata.get_meta(connection, database.STATIC))
+    is_weak = is_foreign or bool(metadata.get_meta(connection, database.STATIC_MODEL))
     # Symbols without a word are searched for as such: models put → near many texts.
     has_closeness = not is_foreign and languages.WORD.search(query.meaning)
     return Plan(
         query,
-        reading="like" if query.mode == "like" else "" if correct else "uncorrected",
+        text_mode="like" if query.mode == "like" else "" if correct else "uncorrected",
         beginnings=_beginnings(connection, query, stop_words) if has_matches else (),
         languages=searched,
         stop_words=stop_words,
@@ -239,8 +240,8 @@ def plan(
         corrections=tuple(
             (word, meant) for word, meant in replacements.items() if meant and meant[-1] != "*"
         ),
-        doubtful=tuple(doubtful.items()),
-        others=tuple(others),
+        uncertain_corrections=tuple(uncertain.items()),
+        other_texts=tuple(others),
         notices=tuple(notices),
     )
 
@@ -251,7 +252,7 @@ _Counts = Callable[[str], dict[str, int]]
 
 def _with_tag_prefix(connection: sqlite3.Connection, query: Query) -> Query:
     """Make an unknown tag at the end of the text, which may be incomplete, a prefix of tags."""
-    *others, last = query.understood or (None,)
+    *others, last = query.clauses or (None,)
     if not last or last.kind != "tag" or query.ends_in_space:
         return query
     tag = FILTERS["tag"].normalized(last.value)
@@ -264,7 +265,7 @@ def _with_tag_prefix(connection: sqlite3.Connection, query: Query) -> Query:
     return replace(
         query,
         typed_filters=replace(query.typed_filters, values={**typed, "tag": tags}),
-        understood=(*others, last._replace(label=f"{last.label}*")),
+        clauses=(*others, last._replace(label=f"{last.label}*")),
     )
 
 
@@ -332,7 +333,8 @@ def _languages(
     main = next((language for language in shares if language in languages.STOP_WORDS), "en")
     likely = languages.likely(query.words, present)
     stop_words = languages.STOP_WORDS[likely or main]
-    chosen = [likely] if likely else [it for it in present if shares.get(it, 1) >= MAIN_SHARE]
+    mains = [language for language in present if shares.get(language, 1) >= MAIN_LANGUAGE_SHARE]
+    chosen = [likely] if likely else mains
     others = [language for language in present if language not in chosen and language != "en"]
     with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
         for word in query.words if others else ():
@@ -358,7 +360,7 @@ def _replacements(
     all_notes: int,
     stop_words: Set[str],
 ) -> tuple[dict[str, str | None], dict[str, tuple[str, ...]]]:
-    """Return replacements of words, and for doubtful words, what may be meant.
+    """Return replacements of words, and for uncertain ones, what may be meant.
 
     A word is replaced by ``word*`` if it is a prefix, and by None if it is to be left out.
     """
@@ -382,13 +384,13 @@ def _replacements(
             has_rare = True
         elif is_one:
             unknown.append(word)
-    doubtful: dict[str, tuple[str, ...]] = {}
+    uncertain: dict[str, tuple[str, ...]] = {}
     for word in unknown:
         # Numbers, and words of a sentence (a text with stop words), count as complete, except for
         # the last word. As prefixes they cost German questions .004 nDCG@10, NFCorpus .001.
         is_whole = is_sentence or word.isdecimal()
-        may_go_on = word == query.beginning or not is_whole
-        if may_go_on and spelling.completions(connection, word):
+        may_go_on = word == query.unfinished_word or not is_whole
+        if may_go_on and spelling.word_completions(connection, word):
             replacements[word], has_rare = f"{word}*", True
         elif not correct or len(unknown) > max(len(known), MAX_DOUBTFUL):
             pass
@@ -396,7 +398,7 @@ def _replacements(
             if found.is_sure:
                 replacements[word], has_rare = found.words[0], True
             else:
-                doubtful[word] = found.words
+                uncertain[word] = found.words
     if not known and not has_rare and not unknown:
         # Texts such as "to be or not to be" have only common words, so search for these.
         known, common = common, []
@@ -406,7 +408,7 @@ def _replacements(
         if hits > MAX_HITS and has_rare:
             common.append(word)
         has_rare = True
-    return replacements | dict.fromkeys(common), doubtful
+    return replacements | dict.fromkeys(common), uncertain
 
 
 def _beginnings(
@@ -416,10 +418,10 @@ def _beginnings(
 
     If the query has other words, the notes can be found by those.
     """
-    word = query.beginning
+    word = query.unfinished_word
     if query.substrings != (word,) or word.lower() in stop_words or languages.is_unspaced(word):
         return ()
-    words = spelling.completions(connection, word)
+    words = spelling.word_completions(connection, word)
     own = spelling.stems(word)
     return tuple(word for word in words if spelling.stems(word) != own)
 

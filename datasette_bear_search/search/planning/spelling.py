@@ -32,10 +32,10 @@ MAX_CORRECTIONS = 2
 
 # In words of at least this many letters, a slip of the fingers can be corrected safely. Swedish has
 # no dictionary here, but of its 2,000 most common words none is then replaced; with 5, three are.
-SHORTEST_SURE = 6
-# In words of LONG letters or more, any edit is a slip unless it is in the ending: "decisiones" may
-# be Spanish for "decisions".
-LONG, ENDING = 9, 3
+MIN_SLIP_LETTERS = 6
+# In words of so many letters or more, any edit is a slip unless it is in the ending, the last
+# letters: "decisiones" may be Spanish for "decisions".
+LONG_WORD_LETTERS, ENDING_LETTERS = 9, 3
 
 # With more notes than this, only words with the first or the second letter of a mistyped word are
 # compared to it. (The first two letters may be swapped, or the first one superfluous.)
@@ -70,7 +70,7 @@ def stems(text: str) -> Sequence[str]:
     return _tokens("stemmed", text)
 
 
-def words(text: str) -> list[str]:
+def unstemmed_words(text: str) -> list[str]:
     """Return the tokens of a text without stemming, as in corrections and completions."""
     return _tokens("unstemmed", text)
 
@@ -134,7 +134,7 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     return Correction(tuple(found[:MAX_CORRECTIONS]), is_sure)
 
 
-def completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
+def word_completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
     """Return at most MAX_COMPLETIONS words of the notes with a prefix, most frequent first."""
     if not (folded := _folded(prefix)):
         return []
@@ -152,9 +152,9 @@ def _is_slip(typed: str, meant: str) -> bool:
     Words with another letter or ending are as often different words: mouse and house, problem and
     problema.
     """
-    if len(typed) < SHORTEST_SURE or typed[0] != meant[0]:
+    if len(typed) < MIN_SLIP_LETTERS or typed[0] != meant[0]:
         return False
-    if len(typed) >= LONG and typed[-ENDING:] == meant[-ENDING:]:
+    if len(typed) >= LONG_WORD_LETTERS and typed[-ENDING_LETTERS:] == meant[-ENDING_LETTERS:]:
         return True
     if len(typed) == len(meant):
         return sorted(typed) == sorted(meant)

@@ -32,7 +32,7 @@ FEEDBACK_WEIGHT = 0.5
 # mean of its five nearest neighbors. This gains .004 nDCG@10 on average and loses on no collection;
 # 20 to 100 results, 3 to 10 neighbors and .2 to .4 differ by .002.
 REGULARIZED_NOTES = 30
-NEIGHBORS = 5
+REGULARIZATION_NEIGHBORS = 5
 REGULARIZATION = 0.3
 
 # Matches of parts of words are ranked by age: the newest and the oldest differ by this much.
@@ -92,13 +92,13 @@ _YEAR_OR_MONTH = re.compile(r"[0-9]{4}(-[0-9]{2})?", re.ASCII)
 class Refine:
     """Aggregate: the refined blend of each row, as a JSON object by id; NULL if there are no rows.
 
-    ``refine(query_vector, vector, id, level, blend, dense_score, balance)``: vectors are float32
-    BLOBs of one length. A row without a vector keeps its blend; a row without a blend is left out.
-    Similarities are relative to unrelated texts, as in the statement.
+    ``refine(query_vector, vector, id, exact_level, blend, dense_score, balance)``: vectors are
+    float32 BLOBs of one length. A row without a vector keeps its blend; a row without a blend is
+    left out. Similarities are relative to unrelated texts, as in the statement.
 
-    1. Feedback: the weighted mean vector of the first rows, by ``level`` and ``blend``, is added to
-       the query's vector. ``blend`` changes by ``balance`` times the change of ``dense_score``,
-       which is (similarity + 1) relative to the best.
+    1. Feedback: the weighted mean vector of the first rows, by ``exact_level`` and ``blend``, is
+       added to the query's vector. ``blend`` changes by ``balance`` times the change of
+       ``dense_score``, which is (similarity + 1) relative to the best.
     2. Regularization: the ``blend`` of each of the first rows then moves toward the mean of its
        nearest neighbors, weighted by their squared similarity.
     """
@@ -110,10 +110,10 @@ class Refine:
         self._rows: list[tuple[Any, ...]] = []
 
     def step(
-        self, query: Any, vector: Any, row_id: Any, level: Any, blend: Any, dense: Any, balance: Any
+        self, query: Any, vector: Any, row_id: Any, exact: Any, blend: Any, dense: Any, balance: Any
     ) -> None:
         self._query, self._balance = query, balance
-        self._rows.append((vector, row_id, level or 0, blend, dense))
+        self._rows.append((vector, row_id, exact or 0, blend, dense))
 
     def finalize(self) -> str | None:
         query, rows = self._query, [row for row in self._rows if row[3] is not None]
@@ -131,15 +131,15 @@ class Refine:
 def _refined(
     query: bytes, rows: Sequence[tuple[Any, ...]], balance: float, unrelated: float
 ) -> dict[Any, float]:
-    """Return refined blends by id, from rows of (vector, id, level, blend, dense score)."""
+    """Return refined blends by id, from rows of (vector, id, exact level, blend, dense score)."""
     import numpy
 
     # The operator @ would start threads, which takes longer than einsum does.
     ids = [row[1] for row in rows]
-    level, blend, dense = numpy.array([row[2:] for row in rows], "f8").T
+    exact, blend, dense = numpy.array([row[2:] for row in rows], "f8").T
     vectors = numpy.frombuffer(b"".join(row[0] for row in rows), "<f4").reshape(len(rows), -1)
     vectors = vectors / _lengths(vectors)[:, None]
-    first = numpy.lexsort((ids, -blend, -level))[:FEEDBACK_NOTES]
+    first = numpy.lexsort((ids, -blend, -exact))[:FEEDBACK_NOTES]
     ranks = 1 / numpy.arange(1, len(first) + 1, dtype="f4")
     weights = numpy.array([1, *FEEDBACK_WEIGHT * ranks / ranks.sum()])
     asked = numpy.vstack([numpy.frombuffer(query, "<f4"), vectors[first]])
@@ -149,7 +149,7 @@ def _refined(
     square = numpy.einsum("i,ij,j->", weights, _similarities(asked, asked, unrelated), weights)
     scores = numpy.clip(products / max(square, 1e-12) ** 0.5 + 1, 0, None)
     blend += balance * (scores / max(scores.max(), 1e-9) - dense)
-    first = numpy.lexsort((ids, -blend, -level))[:REGULARIZED_NOTES]
+    first = numpy.lexsort((ids, -blend, -exact))[:REGULARIZED_NOTES]
     around = _neighborhood(_similarities(vectors[first], vectors[first], unrelated), blend[first])
     blend[first] += REGULARIZATION * (around - blend[first])
     return dict(zip(ids, blend.tolist()))
@@ -168,7 +168,7 @@ def _neighborhood(similarities: NDArray[Any], scores: NDArray[Any]) -> NDArray[A
 
     similarities = numpy.clip(similarities, 0, None)
     numpy.fill_diagonal(similarities, 0)
-    nearest = numpy.argsort(-similarities, axis=1, kind="stable")[:, :NEIGHBORS]
+    nearest = numpy.argsort(-similarities, axis=1, kind="stable")[:, :REGULARIZATION_NEIGHBORS]
     weights = numpy.take_along_axis(similarities, nearest, axis=1) ** 2
     totals = weights.sum(axis=1)
     means = (weights * scores[nearest]).sum(axis=1) / numpy.maximum(totals, 1e-12)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...index.file.schema import MAX_EMBEDDED, VECTORS
+from ...index.file.schema import MAX_EMBEDDED, TEMPLATE_TEXT, VECTORS
 from ...index.file.vectors import candidates_sql, similarity
 from ...query.filters import Filters
 from ..planning.planner import Plan
@@ -19,7 +19,7 @@ from ..planning.planner import Plan
 COLUMN_WEIGHTS = "3.0, 1.0, 3.0, 0.5"
 
 # Notes of the lexical retriever that get both scores. The others follow in its order.
-CANDIDATES = 100
+LEXICAL_CANDIDATES = 100
 
 # Passages of the dense retriever. Only the best one of each note counts.
 NEAREST_PASSAGES = 300
@@ -102,14 +102,14 @@ def search_statement(
     else:
         parts += [CANDIDATES_SQL, _scored(planned, retrievers, ranking)]
         # Such a page shows only candidates.
-        is_shallow = sort == "relevance" and offset + size <= CANDIDATES
+        is_shallow = sort == "relevance" and offset + size <= LEXICAL_CANDIDATES
         parts.append(_fused(planned, retrievers, ranking, is_shallow))
         weaker = f"weaker_matches({_q(planned)})" if len(retrievers) > 1 else f"{WEAKER_MATCHES}"
         weaker = "0" if ranking.found_only else weaker
         has_words = _has_words(planned, retrievers) if is_shallow else ""
         parts.append(_page(has_words, weaker, sort, size, offset))
     order = _order(sort, "is_found desc, " if retrievers else "")
-    return Statement(statement_sql(parts, f"{ROWS}{order}\n"), parameters)
+    return Statement(statement_sql(parts, f"{HIT_ROWS_SQL}{order}\n"), parameters)
 
 
 def counting_statement(planned: Plan, found: str | None, rest: str) -> Statement:
@@ -146,7 +146,7 @@ def statement_sql(parts: Sequence[str], rest: str) -> str:
     return f"with{','.join(parts)}{rest}"
 
 
-def is_close(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
+def close_condition(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
     """Return the condition that a passage is closer in meaning than those found for nonsense."""
     if ranking.min_similarity is not None:
         return f"similarity >= {ranking.min_similarity:.4f}"
@@ -163,12 +163,13 @@ def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
 
 
 def _similarity() -> str:
-    return f"iif(shared, {TEMPLATE_WEIGHT}, 1) * (\n      {similarity('vector', QUERY_VECTOR)})"
+    weight = f"iif(text_kind = '{TEMPLATE_TEXT}', {TEMPLATE_WEIGHT}, 1)"
+    return f"{weight} * (\n      {similarity('vector', QUERY_VECTOR)})"
 
 
 def _q(planned: Plan) -> str:
-    # The arguments of the SQL functions: the text and, if it isn't the usual one, its reading.
-    return f":q, '{planned.reading}'" if planned.reading else ":q"
+    # The arguments of the SQL functions: the text and, unless it is normal, how to read it.
+    return f":q, '{planned.text_mode}'" if planned.text_mode else ":q"
 
 
 def _empty(name: str, *columns: str) -> str:
@@ -197,7 +198,7 @@ def _retrieved(
     if tags := "pinned" in typed.values and beside.values.get("tag"):
         # The parameters of the tags come first.
         names = ", ".join(f":{name}" for name in list(values)[: len(tags)])
-        allowed = f":q, '{planned.reading}', {names}"
+        allowed = f":q, '{planned.text_mode}', {names}"
     parts = [_filtered(conditions, f"allowed_notes({allowed})")]
     if retrievers:
         parts.append(_exact(q))
@@ -207,7 +208,7 @@ def _retrieved(
             parts.append(_substrings(q) if "like" in retrievers else NO_LEXICAL)
         if "semantic" in retrievers:
             is_filtered = bool(planned.query.filters or conditions)
-            close = is_close(planned, retrievers, ranking)
+            close = close_condition(planned, retrievers, ranking)
             parts.append(_dense(q, is_filtered, planned.is_large, close))
         else:
             parts.append(NO_DENSE)
@@ -296,14 +297,14 @@ def _exact(q: str) -> str:
     return f"""
 -- titles equal to the text (2), phrases and identifiers (1)
 exact as materialized (
-  select key + 0 as note_id, value as level
+  select key + 0 as note_id, value as exact_level
   from json_each(exact_matches({q})) {_join_filtered("key")}
 )"""
 
 
 CANDIDATES_SQL = f"""
 candidates as (
-  select note_id from (select * from lexical order by bm25 desc, note_id limit {CANDIDATES})
+  select note_id from (select * from lexical order by bm25 desc, note_id limit {LEXICAL_CANDIDATES})
   union select note_id from dense union select note_id from exact
 )"""
 
@@ -367,8 +368,12 @@ def _fused(planned: Plan, retrievers: Sequence[str], ranking: Ranking, is_shallo
 -- the best after pseudo-relevance feedback and score regularization
 refined as materialized (
   select key + 0 as note_id, value as refined from json_each((
-    select refine({QUERY_VECTOR}, vector, note_id, level, blend, dense_score, {balance})
-    from (select * from scored order by level desc, blend desc, note_id limit {CANDIDATES})
+    select refine({QUERY_VECTOR}, vector, note_id, exact_level, blend, dense_score, {balance})
+    from (
+      select * from scored
+      order by exact_level desc, blend desc, note_id
+      limit {LEXICAL_CANDIDATES}
+    )
     left join {VECTORS} using (passage_id)
   ))
 ),"""
@@ -388,7 +393,9 @@ refined as materialized (
     return f"""{comment}
 fused as materialized (
   select scored.*, {score} as score,
-    ifnull({has_words} or level or {is_close(planned, retrievers, ranking)}, false) as is_found
+    ifnull(
+      {has_words} or exact_level or {close_condition(planned, retrievers, ranking)}, false
+    ) as is_found
   from {scored}{further}
 )"""
 
@@ -423,7 +430,7 @@ def _listed(sort: str, size: int, offset: int) -> str:
 page as (
   select
     notes.id as note_id, null as score, null as blend, null as bm25, null as lexical_rank,
-    null as similarity, null as dense_rank, null as level, 1 as is_found, null as passage_id,
+    null as similarity, null as dense_rank, null as exact_level, 1 as is_found, null as passage_id,
     null as closest, count(*) over () as total, count(*) over () as found,
     null as found_ids, null as close_passages
   from notes
@@ -434,7 +441,7 @@ page as (
 
 def _order(sort: str, first: str = "") -> str:
     by = {
-        "relevance": "level desc, score desc, bm25 desc, ",
+        "relevance": "exact_level desc, score desc, bm25 desc, ",
         "newest": "modified desc, ",
         "oldest": "modified, ",
         "title": "title collate nocase, ",
@@ -442,6 +449,6 @@ def _order(sort: str, first: str = "") -> str:
     return f"{first}{by[sort]}note_id"
 
 
-ROWS = """
+HIT_ROWS_SQL = """
 select id, title, language, page.* from page join notes on id = note_id
 order by """

@@ -56,7 +56,7 @@ def remember(connection: sqlite3.Connection, planned: Plan) -> None:
     """Give the functions a plan, so that they needn't make it again."""
     # Within a transaction the file can't change, so its version needn't be checked.
     version = None if connection.in_transaction else _version(connection)
-    _plans[id(connection)] = (planned.query.typed, planned.reading, version), planned
+    _plans[id(connection)] = (planned.query.typed, planned.text_mode, version), planned
 
 
 def planned_for(connection: sqlite3.Connection, text: str, reading: str = "") -> Plan:
@@ -135,19 +135,19 @@ def foreign_notes(connection: sqlite3.Connection, planned: Plan) -> bytes:
 
 
 def exact_matches(connection: sqlite3.Connection, planned: Plan) -> str:
-    """Return a JSON object of levels by note id: 2 for notes whose title is the text.
+    """Return a JSON object of exact levels by note id: 2 for notes whose title is the text.
 
     1 for phrases and identifiers; .5 if the title begins with the text and completes its last word.
     """
     query = planned.query
     title = _title(query)
     found: dict[int, float] = {}
-    if query.beginning and planned.reading != "like":
+    if query.unfinished_word and planned.text_mode != "like":
         # Not if the last word is complete: preferring such titles then loses .001 nDCG@10.
         sql = "select id, title from notes where title collate nocase between ? and ?"
         rows = connection.execute(sql, [title, title + "\U0010ffff"])
         found = {note: 0.5 for note, other in rows if other[len(title) :][:1].isalnum()}
-    if query.exact and planned.reading != "like":
+    if query.exact and planned.text_mode != "like":
         # To the word index "C++" is "c", so check the text itself, too.
         sql = f"""
         select rowid
@@ -172,7 +172,7 @@ def substring_matches(connection: sqlite3.Connection, planned: Plan) -> str:
     """
     found: dict[int, float] = {}
     query = planned.query
-    if planned.reading != "like":
+    if planned.text_mode != "like":
         if planned.beginnings:
             found = _prefix_matches(connection, planned)
         if found or planned.has_matches:
@@ -209,7 +209,7 @@ def _literals(texts: Iterable[str]) -> str:
 
 def _title(query: Query) -> str:
     # The title that a note must have to count as an exact match.
-    return query.meaning if query.understood else query.text
+    return query.meaning if query.clauses else query.text
 
 
 def _ids(connection: sqlite3.Connection, sql: str, *values: str) -> list[int]:

@@ -18,7 +18,7 @@ from math import log2
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
-from ...index.file.schema import WORDS
+from ...index.file.schema import WORD_INDEX
 from ...notes import INVISIBLE, JOINERS, VARIANTS, ForeseenError
 from ...query import fts5
 from ...query.fts5 import unique
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 
 MASK = "●"
 
-INSTALL = "pip install 'datasette-bear-search[redact]'"
+INSTALL_REDACT = "pip install 'datasette-bear-search[redact]'"
 
 # Characters of a long text to read around a part of it, because a secret that is cut off may not be
 # recognized. A private key of 4,096 bits has 3,300.
 REACH = 4000
 # Passages of a long note to read on each side of one that was found: more text than REACH.
-NEIGHBORS = 12
+ADJACENT_PASSAGES = 12
 
 # Rows of a table above a part to read in search of the names of its columns.
 MAX_ROWS = 1000
 
 # Occurrences of a part in its text that are checked.
-MAX_PLACES = 10
+MAX_OCCURRENCES = 10
 
 # Notes to read in search of a word outside of secrets. Nearly always the first one has it.
 MAX_READ = 100
@@ -67,7 +67,8 @@ RANDOM_FROM, CHANGES, BITS = 20, 0.45, 3.4
 
 class RedactionMissing(ForeseenError):
     def __init__(self) -> None:
-        super().__init__(f"Masking secrets needs further packages. Install them with: {INSTALL}")
+        needs = "Masking secrets needs further packages. Install them with:"
+        super().__init__(f"{needs} {INSTALL_REDACT}")
 
 
 def require() -> None:
@@ -138,7 +139,7 @@ def words_of_secrets(connection: sqlite3.Connection, words: Iterable[str]) -> fr
                     return False
                 has_any = any(secrets(text or "") for text in texts)
                 outside = " ".join([tags or "", *(masked(text or "") for text in texts)])
-                read[note_id] = frozenset(spelling.words(outside)) if has_any else None
+                read[note_id] = frozenset(spelling.unstemmed_words(outside)) if has_any else None
             own = read[note_id]
             if own is None or word in own:
                 return True
@@ -150,7 +151,7 @@ def words_of_secrets(connection: sqlite3.Connection, words: Iterable[str]) -> fr
 _HAVING = f"""
 select id, tags, title || char(10) || coalesce(body, ''), attachments
 from notes
-where id in (select rowid from {WORDS} where {WORDS} match ?)
+where id in (select rowid from {WORD_INDEX} where {WORD_INDEX} match ?)
 """
 
 
@@ -219,7 +220,7 @@ _TEXTS = f"""
 select notes.id, attachments, title || char(10) || case when here.text is null then body else (
   select group_concat(text, '') from (
     select text from passages where note_id = notes.id
-    and position between here.position - {NEIGHBORS} and here.position + {NEIGHBORS}
+    and position between here.position - {ADJACENT_PASSAGES} and here.position + {ADJACENT_PASSAGES}
     order by position
   )
 ) end
@@ -272,7 +273,7 @@ def _without(unread: re.Pattern[str], text: str) -> tuple[str, range | list[int]
 
 def _of_part(part: str, whole: str) -> Iterator[tuple[int, int]]:
     at = whole.find(part)
-    for _ in range(MAX_PLACES):
+    for _ in range(MAX_OCCURRENCES):
         if at < 0:
             break
         # A short text is scanned whole, whatever the part, so that its secrets are cached.

@@ -53,7 +53,7 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
     query, plan = results.query, results.plan
     return {
         **{name: getattr(query, name) for name in _JSON_QUERY},
-        "legs": results.retrievers,
+        "retrievers": results.retrievers,
         "shape": plan.shape,
         "balance": plan.balance,
         "rerank": rerank,
@@ -63,9 +63,9 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
         "offers": plan.offers,
         "meaning": query.meaning,
         "filters": query.filters.for_programs(),
-        "understood": [
+        "clauses": [
             {"kind": token.kind, "value": token.value, "label": token.label}
-            for token in query.understood
+            for token in query.clauses
         ],
     }
 

@@ -61,7 +61,7 @@ def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None)
     return get_reranker(name, get_embedder(model) if model else None)
 
 
-def first_stage(size: int, offset: int) -> tuple[int, int]:
+def reranked_window(size: int, offset: int) -> tuple[int, int]:
     """Return the size and offset of the hits to retrieve for a reranked page.
 
     The first RERANK_TOP hits are reranked together, so that pages neither repeat nor miss a note.
@@ -77,7 +77,7 @@ def reranked_results(
     *,
     wait: float | None = RERANK_SECONDS,
 ) -> Results:
-    """Return a page of reranked results, from the results that :func:`first_stage` determines.
+    """Return a page of reranked results, from the results that :func:`reranked_window` determines.
 
     :param wait: seconds to wait for the model if it isn't loaded (None: as long as it takes)
     """

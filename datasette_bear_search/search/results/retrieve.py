@@ -56,16 +56,16 @@ def retrieve(
         remember(connection, planned)
         statement = search_statement(planned, retrievers, ranking, size, offset)
         try:
-            rows = fetch_rows(connection, statement)
+            rows = checked_rows(connection, statement)
         except sqlite3.DatabaseError as error:
             if "keyword" not in retrievers or "interrupted" in str(error):
                 raise
             # FTS5 failed, for whatever reason. Searching for substrings always works.
             retrievers = ("like", *retrievers[1:])
-            planned = replace(planned, reading="like", has_matches=False, bm25_normalizer=0.0)
+            planned = replace(planned, text_mode="like", has_matches=False, bm25_normalizer=0.0)
             remember(connection, planned)
             statement = search_statement(planned, retrievers, ranking, size, offset)
-            rows = fetch_rows(connection, statement)
+            rows = checked_rows(connection, statement)
             notices.append("The word index failed; these notes contain the text exactly as typed.")
     has_words = any(row["bm25"] for row in rows)
     if has_words and "keyword" in retrievers and not planned.has_matches:
@@ -76,7 +76,7 @@ def retrieve(
     counts = rows
     if statement and not rows and offset:
         # The counts are in each row, but there are no rows past the end.
-        counts = fetch_rows(
+        counts = checked_rows(
             connection, search_statement(planned, retrievers, ranking, size=1, offset=0)
         )
     total = counts[0]["total"] if counts else 0
@@ -104,7 +104,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def fetch_rows(connection: sqlite3.Connection, statement: Statement) -> list[dict[str, Any]]:
+def checked_rows(connection: sqlite3.Connection, statement: Statement) -> list[dict[str, Any]]:
     """Return the rows of a statement by the names of their columns.
 
     :raises sqlite3.DatabaseError: if a value isn't of its column's type
@@ -159,7 +159,9 @@ def _retrievers(query: Query, semantic: bool) -> tuple[str, ...]:
 
 def _nothing_is_close(planned: Plan, rows: Sequence[dict[str, Any]]) -> bool:
     # Whether the nearest passage is no nearer than those that are found for nonsense.
-    if not rows or rows[0]["closest"] is None or planned.threshold is None or rows[0]["level"]:
+    if not rows or rows[0]["closest"] is None or rows[0]["exact_level"]:
+        return False
+    if planned.threshold is None:
         return False
     # For one or two words, a note that has them is enough: single words are close to few passages.
     found = planned.shape != "sentence" and any(row["bm25"] for row in rows)
@@ -245,7 +247,7 @@ def _hits(
         row |= {"file_text": place.file_text, "file_name": place.file_name} if place else {}
         row["passage_id"] = (place and place.passage_id) or row["passage_id"]
         shown.append((row["id"], row["passage_id"], NEAR if rank >= FIRST_HITS else NEAR_FIRST))
-    found = fetch_rows(connection, Statement(_DETAILS, {"rows": json.dumps(shown)}))
+    found = checked_rows(connection, Statement(_DETAILS, {"rows": json.dumps(shown)}))
     if [row["id"] for row in found] != [row["id"] for row in rows]:
         raise sqlite3.DatabaseError("an index names a row that is missing")
     hits = [_hit({**row, **more}) for row, more in zip(rows, found)]
@@ -276,7 +278,7 @@ def _hit(row: dict[str, Any]) -> Hit:
         score=row["score"],
         blend=row["blend"],
         rrf=rrf(row["lexical_rank"], row["dense_rank"]),
-        is_exact=(row["level"] or 0) >= 1,
+        is_exact=(row["exact_level"] or 0) >= 1,
         is_found=bool(row["is_found"]),
         language=row["language"],
         also_in=tuple(json.loads(row["also_in"])),

@@ -20,18 +20,18 @@ from .records import Hit
 # A sentence is marked if the query has at least this many words (single words are close to little)
 # and it is this many times as close as the mean of the others. A sentence is marked for .78 of
 # these questions, and .83 of those have the answer (with 1.25: .88 and .82; with 2.2: .42 and .90).
-WORDS_OF_A_QUESTION = 3
-STANDS_OUT = 1.5
+MIN_QUESTION_WORDS = 3
+MARKED_SIMILARITY_RATIO = 1.5
 # A sentence without any of the query's words is marked only if its passage's similarity is this
 # many times the threshold. On five collections, this loses no mark in relevant notes but most of
 # the wrong ones, such as a sentence about loons for a question about mice.
-SURE = 1.3
+MARKED_THRESHOLD_RATIO = 1.3
 # Weights relative to a sentence's meaning: of its share of the query's words, and of being in the
 # passage that was found.
-WORDS, IN_PASSAGE = 1.5, 0.1
+WORDS_WEIGHT, IN_PASSAGE_WEIGHT = 1.5, 0.1
 
 # The weight of sentences in lines that many notes share.
-TEMPLATE = 0.3
+TEMPLATE_LINE_WEIGHT = 0.3
 
 # Shorter sentences, such as "See below.", answer nothing. Bytes, as a Chinese character says much.
 SHORTEST_SENTENCE_WORDS, SHORTEST_SENTENCE_BYTES = 3, 20
@@ -100,11 +100,12 @@ def scored_sentences(
             (
                 span,
                 weight * by_meaning.get(span, 0.0) / best,
-                weight * (WORDS * share + (IN_PASSAGE if first <= span[0] < last else 0.0)),
+                weight
+                * (WORDS_WEIGHT * share + (IN_PASSAGE_WEIGHT if first <= span[0] < last else 0.0)),
             )
             for span, share in zip(spans, words)
             for line in [hit.around.rfind("\n", 0, span[0]) + 1]
-            for weight in [TEMPLATE if line in hit.templates else 1.0]
+            for weight in [TEMPLATE_LINE_WEIGHT if line in hit.templates else 1.0]
         ]
     return scored
 
@@ -132,18 +133,18 @@ def may_mark(hit: Hit, planned: Plan) -> bool:
     meaning = planned.query.meaning
     # In Chinese, a word has about two characters.
     words = len(meaning) // 2 if is_unspaced(meaning) else len(meaning.split())
-    return words >= WORDS_OF_A_QUESTION and is_close(hit, planned)
+    return words >= MIN_QUESTION_WORDS and is_close(hit, planned)
 
 
 def sentence_that_stands_out(hit: Hit, planned: Plan, sentences: Sentences) -> Span | None:
     if len(sentences) < 2 or not may_mark(hit, planned):
         return None
     scores = sorted((meaning for _, meaning, _ in sentences), reverse=True)
-    if not scores[0] or scores[0] < STANDS_OUT * sum(scores[1:]) / len(scores[1:]):
+    if not scores[0] or scores[0] < MARKED_SIMILARITY_RATIO * sum(scores[1:]) / len(scores[1:]):
         return None
     span, _, share = max(sentences, key=lambda each: each[1] + each[2])
-    is_sure = share > IN_PASSAGE or (hit.similarity or 0.0) >= SURE * (planned.threshold or 0.0)
-    return span if is_sure else None
+    needed = MARKED_THRESHOLD_RATIO * (planned.threshold or 0.0)
+    return span if share > IN_PASSAGE_WEIGHT or (hit.similarity or 0.0) >= needed else None
 
 
 def sentence_scores(

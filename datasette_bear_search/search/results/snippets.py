@@ -10,10 +10,9 @@ from dataclasses import replace
 from itertools import islice
 
 from ...embeddings.base import Embedder
-from ...index.file.schema import VECTORS
+from ...index.file.schema import OWN_TEXT, VECTORS
 from ...index.file.vectors import similarity
 from ...markdown import FENCE, plain_text, without_html
-from ...notes import fold_tag
 from ...sqlite import sqlite3
 from ..planning.planner import Plan
 from . import word_matches
@@ -267,7 +266,7 @@ with close as (
   where passages.note_id in (select value from json_each(:notes))
     and passages.id not in (select value from json_each(:shown))
     and passages.length > 0
-    and passages.shared is null
+    and passages.text_kind = '{OWN_TEXT}'
 ),
 ranked as (
   select *, row_number() over (partition by note_id order by similarity desc, id) as rank
@@ -305,13 +304,3 @@ def more_passages(
         passage = MatchedPassage(text, heading or None, start, start + length, id=passage_id)
         found.setdefault(note_id, []).append(passage)
     return found
-
-
-def innermost(tags: Sequence[str]) -> list[str]:
-    """Return the tags without the parents of others: ``home/garden`` implies ``home``."""
-    folded = [fold_tag(tag) for tag in tags]
-    return [
-        tag
-        for tag, own in zip(tags, folded)
-        if not any(other.startswith(f"{own}/") for other in folded)
-    ]

@@ -25,12 +25,12 @@ from .marks import END_MARK, MARK
 
 # Passages of a long note to read for each word, and how many of its first passages to search for
 # parts of words.
-MAX_PLACES, MAX_PASSAGES = 8, 1000
+MAX_PASSAGES_PER_WORD, MAX_PASSAGES = 8, 1000
 # Characters to show around the words in an image's or file's text.
 FILE_TEXT = 450
 
 
-class Place(NamedTuple):
+class MatchedText(NamedTuple):
     """A passage, or a part of the text of an image or file, that may have the words."""
 
     note_id: int
@@ -117,7 +117,7 @@ def _with_substrings(query: Query, text: str) -> str:
 
 def best_places(
     connection: sqlite3.Connection, planned: Plan, note_ids: Sequence[int]
-) -> Mapping[int, Place]:
+) -> Mapping[int, MatchedText]:
     """Return the place in each note that matches the query's words best, by note id."""
     query = planned.query
     wanted = [] if _is_inside_words(planned) else expressions(planned)
@@ -141,7 +141,7 @@ def best_places(
     best = sorted(
         (each.passage_id is None, scores[n], n) for n, each in enumerate(candidates) if n in scores
     )
-    found: dict[int, Place] = {}
+    found: dict[int, MatchedText] = {}
     for *_, number in best:
         found.setdefault(candidates[number].note_id, candidates[number])
     return found
@@ -149,7 +149,7 @@ def best_places(
 
 def _is_inside_words(planned: Plan) -> bool:
     # Whether the notes were found by parts of words.
-    return planned.reading == "like" or not planned.has_matches
+    return planned.text_mode == "like" or not planned.has_matches
 
 
 def _candidates(
@@ -157,7 +157,7 @@ def _candidates(
     note_ids: Sequence[int],
     terms: Sequence[str],
     wanted: Sequence[str],
-) -> Iterator[Place]:
+) -> Iterator[MatchedText]:
     """Yield places that may have the terms: each note's passages in order, then its files."""
     notes = """
     select notes.id, coalesce(attachments, ''), attachment_names, language,
@@ -170,17 +170,17 @@ def _candidates(
     for note_id, attachments, names, language, body in connection.execute(notes, [ids]):
         if body is None:
             for passage_id, text in _of_long_note(connection, note_id, terms, wanted):
-                yield Place(note_id, passage_id, "", text, language)
+                yield MatchedText(note_id, passage_id, "", text, language)
         else:
             sql = "select id, start, length from passages where note_id = ? order by position"
             passages = connection.execute(sql, [note_id]).fetchall()
             for passage_id, start, length in passages if attachments or passages[1:] else ():
-                yield Place(note_id, passage_id, "", body[start : start + length], language)
+                yield MatchedText(note_id, passage_id, "", body[start : start + length], language)
         for name, text in files_of(attachments, json_value(names, list)) if attachments else ():
             lower = text.lower()
             if places := [place for term in terms if (place := lower.find(term)) >= 0]:
                 start = max(0, min(places) - FILE_TEXT // 3)
-                yield Place(note_id, None, name, text[start : start + FILE_TEXT], language)
+                yield MatchedText(note_id, None, name, text[start : start + FILE_TEXT], language)
 
 
 def _of_long_note(
@@ -189,14 +189,16 @@ def _of_long_note(
     """Return some passages for each word, so that common words don't crowd out the others."""
     found: set[int] = set()
     for match in wanted:
-        sql = f"select rowid from {LONG_NOTES} where {LONG_NOTES} match ? limit {MAX_PLACES}"
+        sql = f"""
+        select rowid from {LONG_NOTES} where {LONG_NOTES} match ? limit {MAX_PASSAGES_PER_WORD}
+        """
         rows = connection.execute(sql, [f'note_id : "{note_id}" AND text : ({match})'])
         found.update(passage_id for (passage_id,) in rows)
     for term in () if wanted else terms:
         sql = f"""
         select id from passages
         where note_id = ? and position < {MAX_PASSAGES} and text like ? escape '^'
-        limit {MAX_PLACES}
+        limit {MAX_PASSAGES_PER_WORD}
         """
         rows = connection.execute(sql, [note_id, f"%{like_literal(term)}%"])
         found.update(passage_id for (passage_id,) in rows)

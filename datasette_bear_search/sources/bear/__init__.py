@@ -39,7 +39,7 @@ LOCATIONS = (
 NOTE_URL = "bear://x-callback-url/open-note?id="
 HEADING_LINK = "&header="
 
-BEAR = readonly.Owner(
+BEAR_APP = readonly.Owner(
     database="Bear database",
     program="Bear",
     file_name=DATABASE_NAME,
@@ -86,7 +86,7 @@ class BearLibrary(FileSource):
 
     def count(self) -> int:
         """Return how many notes :meth:`read` would yield, or raise SourceError."""
-        with readonly.read_transaction(self.path, BEAR) as db:
+        with readonly.read_transaction(self.path, BEAR_APP) as db:
             return len(_rows(db, _NOTES, [False]))
 
     @classmethod
@@ -95,16 +95,16 @@ class BearLibrary(FileSource):
         if path.name == DATABASE_NAME or os.path.isfile(path / DATABASE_NAME):
             return True
         try:
-            with readonly.read_transaction(path, BEAR) as db:
+            with readonly.read_transaction(path, BEAR_APP) as db:
                 return _is_bear_library(db)
         except SourceError:
             return False
 
     def state(self) -> str:
-        return readonly.state(self.path, BEAR)
+        return readonly.state(self.path, BEAR_APP)
 
     def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
-        with readonly.read_transaction(self.path, BEAR) as db:
+        with readonly.read_transaction(self.path, BEAR_APP) as db:
             if not _is_bear_library(db):
                 raise SourceError(
                     f"{self.location} is a database, but not one of Bear's: it has no table of"

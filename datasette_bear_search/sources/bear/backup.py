@@ -38,7 +38,7 @@ BUNDLE = ".textbundle"
 PACK = ".textpack"
 
 # The key of Bear's metadata in a TextBundle's info.json.
-BEAR = "net.shinyfrog.bear"
+BEAR_METADATA_KEY = "net.shinyfrog.bear"
 
 # Bytes of a text, enough for its first line.
 _HEAD = 4096
@@ -196,7 +196,7 @@ def _without_text(bundle: _Bundle) -> Note:
     files = bundle.archive.files
     key = bundle.folder + _INFO
     about = load_json(bundle.archive.read(key)) if key in files else {}
-    info = as_dict(as_dict(about).get(BEAR))
+    info = as_dict(as_dict(about).get(BEAR_METADATA_KEY))
     identifier = as_text(info.get("uniqueIdentifier")).strip()
     pinned_in = info.get("pinnedInTagTitles")
     encrypted = _flag(info.get("encrypted"))

@@ -25,14 +25,14 @@ from ..files.folder import SOFTWARE
 from ..files.opening import is_zip, open_archive, open_inner
 from ..files.states import digest
 from ..folders import ParsedFile, front_matter
-from ..folders.markdown import HTML, MARKDOWN, MarkdownFolder
+from ..folders.markdown import HTML, MARKDOWN_SUFFIXES, MarkdownFolder
 from ..formats.markdown_metadata import suffix
 from ..formats.text import decode
 
 # The total size of inner archives, which are opened in memory.
 LARGEST_PARTS = 256 * MEGABYTE
 
-TABLE = ".csv"
+TABLE_SUFFIX = ".csv"
 _ID = re.compile(r"(?:%20| )([0-9a-f]{32})(?![0-9a-f])")
 _PROPERTY = re.compile(r"([^:\n]{1,100}):[ \t]+(.*)")
 
@@ -47,7 +47,7 @@ class NotesZip(MarkdownFolder):
             return False
         with open_archive(path) as archive, ExitStack() as stack:
             keys = (key for part in _parts(archive, stack, []) for key in part.files)
-            return any(suffix(key) in (*MARKDOWN, *HTML) for key in keys)
+            return any(suffix(key) in (*MARKDOWN_SUFFIXES, *HTML) for key in keys)
 
     def state(self) -> str:
         return f"{FileSource.state(self)} {digest(super()._settings(), size=6)}"
@@ -68,7 +68,7 @@ class NotesZip(MarkdownFolder):
         return (*super()._settings(), sorted(self._contents.ids))
 
     def _link_name(self, key: str) -> str:
-        key = key.replace(f"_all{TABLE}", TABLE)  # the name of a database in links
+        key = key.replace(f"_all{TABLE_SUFFIX}", TABLE_SUFFIX)  # the name of a database in links
         return self._contents.without_ids(self._without_suffix(key))
 
     def _url(self, file: File) -> str | None:
@@ -78,7 +78,7 @@ class NotesZip(MarkdownFolder):
     def _parse(self, file: File, text: str) -> ParsedFile:
         contents = self._contents
         name = contents.without_ids(file.name).removesuffix("_all")
-        if file.suffix == TABLE:
+        if file.suffix == TABLE_SUFFIX:
             return ParsedFile(name, contents.as_markdown(file, text))
         text = contents.without_ids(text)
         parsed = super()._parse(file._replace(key=contents.without_ids(file.key)), text)
@@ -113,7 +113,8 @@ class _Contents(Archive):
             key, end = place.removeprefix(top), suffix(place)
             folders = key.split("/")[:-1]
             above = ["/".join(folders[: depth + 1]) + "/" for depth in range(len(folders))]
-            is_view = end == TABLE and place.removesuffix(TABLE) + "_all" + TABLE in places
+            whole = f"{place.removesuffix(TABLE_SUFFIX)}_all{TABLE_SUFFIX}"
+            is_view = end == TABLE_SUFFIX and whole in places
             if (
                 any(name in SOFTWARE for name in folders)
                 or any(source._excludes(each, False) for each in [*above, key])
@@ -121,7 +122,7 @@ class _Contents(Archive):
                 or (self.ids and key == "index.html")
             ):
                 continue
-            if end in source.suffixes or (end == TABLE and _ID.search(key)):
+            if end in source.suffixes or (end == TABLE_SUFFIX and _ID.search(key)):
                 self.files[key] = places[place].files[place]._replace(key=key)
                 self._places[key] = places[place], place
             elif end in DOCUMENTS:
@@ -135,8 +136,8 @@ class _Contents(Archive):
         self.names = {self.without_ids(key) for key in self.files}
         self.columns: dict[str, list[str]] = {}  # by the folder with the pages of a database
         for key in self.files:
-            if suffix(key) == TABLE:
-                folder = key.removesuffix(TABLE).removesuffix("_all")
+            if suffix(key) == TABLE_SUFFIX:
+                folder = key.removesuffix(TABLE_SUFFIX).removesuffix("_all")
                 with suppress(Unreadable):
                     self.columns[folder] = [*_rows(decode(self.head(key, MEGABYTE))), []][0]
 
@@ -154,7 +155,7 @@ class _Contents(Archive):
     def as_markdown(self, file: File, text: str) -> str:
         """Return a database as a Markdown table, with links to its exported pages."""
         rows = [[" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in _rows(text)]
-        folder = self.without_ids(file.key).removesuffix(TABLE).removesuffix("_all")
+        folder = self.without_ids(file.key).removesuffix(TABLE_SUFFIX).removesuffix("_all")
         for row in rows[1:]:
             page = f"{folder}/{row[0]}.md" if row else ""
             if page in self.names:

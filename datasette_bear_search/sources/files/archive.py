@@ -117,6 +117,6 @@ class Archive(ABC):
             raise unreadable(error) from error
 
 
-def storable(name: str) -> str:
+def storable_name(name: str) -> str:
     # Write bytes that aren't UTF-8 as \xe9.
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

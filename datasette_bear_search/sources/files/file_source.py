@@ -91,7 +91,7 @@ class FileSource:
         if known is not None:
             return known
         if not pdf.is_installed():
-            line = f"words in PDFs are left out; to index them, run: {pdf.INSTALL}"
+            line = f"words in PDFs are left out; to index them, run: {pdf.INSTALL_PDF}"
             self.skipped += [line] if line not in self.skipped else []
             return []
         try:

@@ -11,7 +11,7 @@ from typing import IO
 
 from ..base import NothingThere
 from ..formats.markdown_metadata import suffix
-from .archive import DOCUMENTS, LARGEST_ARCHIVE, Archive, File, storable
+from .archive import DOCUMENTS, LARGEST_ARCHIVE, Archive, File, storable_name
 from .states import explained, unreadable
 
 # Folders of software, full of other people's Markdown, and Jekyll's templates and generated pages.
@@ -102,9 +102,9 @@ class Folder(Archive):
         folders = []
         for entry in entries:
             name = entry.name
-            key = prefix + (name if name.isascii() else storable(name))
+            key = prefix + (name if name.isascii() else storable_name(name))
             if name[0] == "." and name not in self._hidden:
-                key = prefix + storable(name[1:].removesuffix(_ICLOUD))
+                key = prefix + storable_name(name[1:].removesuffix(_ICLOUD))
                 if name.endswith(_ICLOUD) and self._is_wanted(key) and self._is_included(key):
                     self.evicted.add(key)
             elif entry.is_symlink():

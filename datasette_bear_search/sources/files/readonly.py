@@ -25,7 +25,7 @@ from ..base import SourceError
 from .states import explained, file_state, not_allowed
 
 # How long to wait while the program saves. Bear takes milliseconds, a large sync a second or two.
-BUSY_SECONDS = 5.0
+OWNER_BUSY_SECONDS = 5.0
 
 # How many times to try if the file changes while it is being copied, and the pause in between.
 COPY_ATTEMPTS = 5
@@ -112,7 +112,7 @@ def _opened(file: Path, owner: Owner, cleanup: ExitStack) -> sqlite3.Connection:
 
     def connect(path: Path, parameters: str = "mode=ro") -> sqlite3.Connection:
         uri = f"{path.as_uri()}?{parameters}"
-        db = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+        db = sqlite3.connect(uri, uri=True, timeout=OWNER_BUSY_SECONDS, isolation_level=None)
         return cleanup.enter_context(closing(db))
 
     if not _uses_wal(file, owner):

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 # Seconds. The history of 100,000 commits takes about ten.
-TIME_LIMIT = 60
+GIT_SECONDS = 60
 
 # A repository may be somebody else's, so disable the programs that its settings could start, and
 # never fetch objects. git itself refuses a repository of another user (safe.directory).
@@ -64,7 +64,7 @@ def file_dates(root: str, commit: str) -> dict[str, FileDates]:
     names: dict[str, str] = {}  # a file's name at this point of the history → its name today
     moment, counts = 0, False
     # Commits begin with "\1", newest first; a file is ":mode mode blob blob status" and its path.
-    parts = iter(_git(root, *_LOG, commit, "--", limit=TIME_LIMIT).split("\0"))
+    parts = iter(_git(root, *_LOG, commit, "--", limit=GIT_SECONDS).split("\0"))
     for part in parts:
         if "\1" in part:
             written, _, parents = part.rpartition("\1")[2].partition(" ")

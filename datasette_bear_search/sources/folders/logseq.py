@@ -19,7 +19,7 @@ from ..formats.markdown_metadata import Metadata, suffix, without_code
 from ..formats.text import decode, parse_timestamp
 from . import NoteFolder, ParsedFile, alias_hash, front_matter, org
 
-SETTINGS = "logseq"
+SETTINGS_FOLDER = "logseq"
 CONFIG = "config.edn"
 PAGES, JOURNALS = "pages", "journals"
 NOTE_URL = "logseq://graph/"
@@ -97,14 +97,14 @@ class LogseqGraph(NoteFolder):
     @classmethod
     def reads(cls, location: str) -> bool:
         root = os.path.expanduser(location)
-        return os.path.isdir(os.path.join(root, SETTINGS)) and any(
+        return os.path.isdir(os.path.join(root, SETTINGS_FOLDER)) and any(
             os.path.isdir(os.path.join(root, folder)) for folder in (PAGES, JOURNALS)
         )
 
     def _list(self, *, include_trashed: bool) -> Archive:
         config = ""
         with suppress(OSError):
-            config = Path(self.root, SETTINGS, CONFIG).read_text("utf-8", errors="replace")
+            config = Path(self.root, SETTINGS_FOLDER, CONFIG).read_text("utf-8", errors="replace")
         title_format = _TITLE_FORMAT.search(config)
         self._title_format = title_format[1] if title_format else DEFAULT_TITLE
         hidden = _HIDDEN.search(config)

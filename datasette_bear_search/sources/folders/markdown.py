@@ -19,7 +19,7 @@ from ..formats.markdown_metadata import first_heading, leading_heading, suffix
 from ..formats.text import decode
 from . import INDEX_NAMES, NoteFolder, ParsedFile, alias_hash, front_matter, has_files, org
 
-MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
+MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
 HTML = (".html", ".htm", ".xhtml")
 PLAIN_TEXT = (".txt", ".text")
 
@@ -34,7 +34,7 @@ class MarkdownFolder(NoteFolder):
         location: Path | str,
         name: str = "markdown",
         *,
-        suffixes: str | Sequence[str] = (*MARKDOWN, *HTML, *PLAIN_TEXT, org.SUFFIX),
+        suffixes: str | Sequence[str] = (*MARKDOWN_SUFFIXES, *HTML, *PLAIN_TEXT, org.SUFFIX),
         url: str = "",
         app: str = "",
         folder_tags: bool = True,
@@ -57,7 +57,7 @@ class MarkdownFolder(NoteFolder):
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        return has_files(location, (*MARKDOWN, *HTML, *PLAIN_TEXT, org.SUFFIX))
+        return has_files(location, (*MARKDOWN_SUFFIXES, *HTML, *PLAIN_TEXT, org.SUFFIX))
 
     def _settings(self) -> tuple[object, ...]:
         return (*super()._settings(), self.suffixes, self.url)
@@ -85,7 +85,7 @@ class MarkdownFolder(NoteFolder):
             title, created = page.title or name, page.created or file.day
             says = (title, page.markdown, (), created, page.modified)
             return ParsedFile(*says, page.has_image, page.problem)
-        if file.suffix not in MARKDOWN:
+        if file.suffix not in MARKDOWN_SUFFIXES:
             return ParsedFile(file.name, without_title_line(text, file.name), created=file.day)
         properties, below, problem = front_matter.split(text)
         heading, body = leading_heading(below)

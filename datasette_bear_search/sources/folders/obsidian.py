@@ -16,7 +16,7 @@ from ..formats.markdown_metadata import leading_heading
 from ..formats.text import as_dict, as_dicts, as_text, load_json
 from . import NoteFolder, ParsedFile, front_matter
 
-SETTINGS = ".obsidian"
+SETTINGS_FOLDER = ".obsidian"
 TRASH = ".trash"
 NOTE_URL = "obsidian://open?vault="
 
@@ -66,7 +66,7 @@ class ObsidianVault(NoteFolder):
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        return os.path.isdir(os.path.join(os.path.expanduser(location), SETTINGS))
+        return os.path.isdir(os.path.join(os.path.expanduser(location), SETTINGS_FOLDER))
 
     def _list(self, *, include_trashed: bool) -> Archive:
         self._ignored, problem = _ignore_filters(self.root)
@@ -127,7 +127,7 @@ def _card(node: dict[str, Any]) -> str:
 
 def _ignore_filters(root: str) -> tuple[list[re.Pattern[str]], str]:
     """Return the patterns of Obsidian's setting "Excluded files", and what is wrong with them."""
-    path = os.path.join(root, SETTINGS, "app.json")
+    path = os.path.join(root, SETTINGS_FOLDER, "app.json")
     try:
         with open(path, "rb") as stream:
             settings = as_dict(load_json(stream.read()))
@@ -143,4 +143,4 @@ def _ignore_filters(root: str) -> tuple[list[re.Pattern[str]], str]:
         return [], ""
     except (OSError, TypeError, re.error, Unreadable):
         problem = "can't be understood, so Obsidian's excluded files were read, too"
-        return [], f"{SETTINGS}/app.json: {problem}"
+        return [], f"{SETTINGS_FOLDER}/app.json: {problem}"

@@ -21,14 +21,14 @@ from ..base import Unreadable
 if TYPE_CHECKING:
     from subprocess import Popen
 
-INSTALL = "pip install 'datasette-bear-search[pdf]'"
+INSTALL_PDF = "pip install 'datasette-bear-search[pdf]'"
 
 # Seconds until the process is killed. A book of 400 pages takes half a second.
 SECONDS = 20
 # Memory limit, where the system supports one. 60 MB is usual; zip bombs took 2 GB.
 BYTES = 1024**3
 # Only this much of a PDF is indexed. The Bible has 4 million characters.
-MAX_PAGES, MAX_CHARACTERS = 2000, 2_000_000
+MAX_PAGES, MAX_PDF_CHARACTERS = 2000, 2_000_000
 
 # Marks in place of a hyphen at the end of a line, and noncharacters.
 _NOT_SHOWN = re.compile("[\x02\ufffe\uffff]")
@@ -115,7 +115,7 @@ def _read(data: bytes) -> list[str] | str:
     import pypdfium2
 
     texts: list[str] = []
-    left = MAX_CHARACTERS
+    left = MAX_PDF_CHARACTERS
     try:
         with pypdfium2.PdfDocument(data) as document:
             for number in range(min(len(document), MAX_PAGES)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from datasette import Response
+from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 
@@ -32,14 +32,16 @@ from . import openapi
 
 
 @views.view(path="/openapi.json")
-async def description(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def description(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     server = datasette.absolute_url(request, databases.url(datasette, "/")).rstrip("/")
     return responses.json_response(
         datasette, openapi.description() | {"servers": [{"url": server}]}
     )
 
 
-def rows_response(datasette: Datasette, request, body: dict[str, Any]) -> Response:
+def rows_response(datasette: Datasette, request: Request, body: dict[str, Any]) -> Response:
     """Return rows with links to their pages; obey ``_shape``, ``_col`` and ``_nocol``."""
     only, without = ({*request.args.getlist(name)} - {""} for name in ("_col", "_nocol"))
     rows = []
@@ -61,7 +63,9 @@ def rows_response(datasette: Datasette, request, body: dict[str, Any]) -> Respon
 
 
 @views.view(path="/suggest.json")
-async def suggest(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def suggest(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     """Respond with completions of the text ``q`` at the offset ``cursor`` (default: its end)."""
     text = request.args.get("q") or ""
     cursor = read_number("cursor", request.args.get("cursor"), len(text), 0, len(text))
@@ -89,13 +93,16 @@ async def suggest(datasette: Datasette, request, database: Database, is_json: bo
 
 
 @views.view(path="/status.json")
-async def status(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def status(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     """Respond with the state of the model, the index and its sources."""
 
     def read(connection: sqlite3.Connection) -> tuple[Any, ...]:
         state = index_file.read_state(connection)
         obstacle = semantic_obstacle(state, index_file.has_vector_extension(connection))
-        sql = f"select count(*), count(*) filter (where embedded = {EMBEDDED}) from passages"
+        is_embedded = f"vector_state = '{EMBEDDED}'"
+        sql = f"select count(*), count(*) filter (where {is_embedded}) from passages"
         passages, embedded = connection.execute(sql).fetchone()
         sources = [
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from urllib.parse import parse_qsl, urlencode
 
-from datasette import Response
+from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 
@@ -24,7 +24,7 @@ BUTTONS = ((judgments.THIS_WAS_IT, "Right note"), (judgments.NOT_IT, "Wrong note
 TAKE_BACK = "none"
 GRADES = {**{str(grade): grade for grade, _ in BUTTONS}, TAKE_BACK: None}
 
-OFF = (
+JUDGING_OFF = (
     "Results can't be judged here. To judge results, turn on the setting judgments, or run: "
     "datasette bear-serve"
 )
@@ -46,9 +46,11 @@ async def grades(database: Database, query: str) -> dict[tuple[str, str], int] |
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("POST",))
-async def judge(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def judge(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     if not settings.judging_is_on(database):
-        raise PageError(OFF, 404)
+        raise PageError(JUDGING_OFF, 404)
     form = await views.form(request)
     query = views.fields(form.get("search", "")).get("q", "")
     source, key = form.get("source", ""), form.get("key", "")

@@ -23,7 +23,7 @@ UPDATE_PATH = f"{SEARCH_PATH}/update"
 STATIC_PATH = f"{SEARCH_PATH}/static"
 
 SHAPES = ("objects", "array", "arrayfirst", "arrays", "object")
-ROWS = {".json": "Row", "/similar/{id}.json": "SimilarRow"}
+ROW_SCHEMAS = {".json": "Row", "/similar/{id}.json": "SimilarRow"}
 
 
 @cache
@@ -52,8 +52,8 @@ def check_parameters(path: str, given: Any) -> None:
     for name in given:
         if name not in known and not name.startswith("_"):
             raise InvalidParameter(f"There is no parameter {name!r}. {did_you_mean(name, known)}")
-    if path in ROWS:
-        keys = [*description()["components"]["schemas"][ROWS[path]]["properties"]]
+    if path in ROW_SCHEMAS:
+        keys = [*description()["components"]["schemas"][ROW_SCHEMAS[path]]["properties"]]
         for name, values in {"_shape": SHAPES, "_col": keys, "_nocol": keys}.items():
             if wrong := [value for value in given.getlist(name) if value and value not in values]:
                 message = f"{name} must be one of {', '.join(values)}, not {wrong[0]!r}"

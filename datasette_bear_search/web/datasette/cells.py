@@ -27,7 +27,7 @@ MENU_SECONDS = 0.5
 
 
 async def css_urls(
-    datasette: Datasette, actor: dict | None, database: str | None, view: str | None = None
+    datasette: Datasette, actor: Actor, database: str | None, view: str | None = None
 ) -> list[str]:
     """Return our style sheet for an index's pages, and for the home page if it has no others."""
     names = [name for name in datasette.databases if not name.startswith("_")]
@@ -38,7 +38,7 @@ async def css_urls(
     return [static_files.static_url(datasette, "datasette_pages.css")]
 
 
-def render(
+def rendered_cell(
     datasette: Datasette, database: str, table: str | None, column: str, value: Any, row: Any
 ) -> Markup | None:
     """Return the HTML of a cell, or None to leave it to Datasette. Called for every cell.

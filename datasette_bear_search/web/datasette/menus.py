@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus, urlencode
 
+from datasette import Request
 from datasette.app import Datasette
 from datasette.database import Database
 from markupsafe import Markup
@@ -100,7 +101,7 @@ from json_each(:items)
 """
 
 
-async def jump_items(datasette: Datasette, actor: Actor, request) -> list[JumpSQL]:
+async def jump_items(datasette: Datasette, actor: Actor, request: Request) -> list[JumpSQL]:
     """Return items for the search, and for notes whose titles have the typed words."""
     from datasette.jump import JumpSQL
 

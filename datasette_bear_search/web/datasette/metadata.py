@@ -13,9 +13,9 @@ import yaml
 from datasette.app import Datasette
 from datasette.database import Database
 
+from ...index.config import PLUGIN
 from ...index.file import schema
 from ..requests import databases as index_databases
-from ..requests.settings import PLUGIN
 
 _METADATA = yaml.safe_load(Path(__file__).with_name("metadata.yaml").read_text(encoding="utf-8"))
 TABLES: dict[str, dict[str, Any]] = {

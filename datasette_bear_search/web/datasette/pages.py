@@ -21,15 +21,15 @@ def routes() -> list[tuple[str, Any]]:
 
     # Each index has these routes; those of the first one also work without its name.
     ours = [
-        (r"(\.(?P<format>json))?", search.search),
+        (r"(\.(?P<format>json))?", search.search_page),
         (r"/judge", judgments.judge),
         (r"/suggest\.json", endpoints.suggest),
         (r"/status\.json", endpoints.status),
         (r"/openapi\.json", endpoints.description),
-        (r"/update", first_run.update),
+        (r"/update", first_run.update_page),
         (r"/save", search.save),
         (r"/file/(?P<id>[^/]+)", attachments.file),
-        (r"/(?P<page>note|similar)(\.(?P<format>json|md))?", note.named),
+        (r"/(?P<page>note|similar)(\.(?P<format>json|md))?", note.note_by_name),
         (r"/similar/(?P<id>[^/]+?)(\.(?P<format>json))?", similar.similar_notes),
         (r"/note/(?P<id>[^/]+?)(\.(?P<format>json|md))?", note.note),
     ]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from datasette.app import Datasette
 from datasette.database import Database
 
+from ...index.config import PLUGIN
 from ..requests import databases, permissions
 from ..requests.databases import Actor
-from ..requests.settings import PLUGIN
 from .metadata import STORED_QUERIES, owner_metadata
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import IO, Any
 from urllib.parse import quote
 
-from datasette import Response
+from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 
@@ -125,7 +125,9 @@ def note_files(
 
 
 @views.view()
-async def file(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def file(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     if not are_sent(datasette):
         raise PageError(NOT_SENT, 404)
     file_id = read_note_id(request.url_vars["id"])

@@ -86,7 +86,7 @@ def note_parser() -> MarkdownIt:
     return markdown
 
 
-class _Addresses(LinkifyIt):  # type: ignore[misc]
+class _Addresses(LinkifyIt):
     """Finds the addresses in a text, one word at a time."""
 
     def test(self, text: str) -> bool:

@@ -15,11 +15,11 @@ from markdown_it.token import Token
 from ...markdown import plain_text
 from ..pages.urls import PASSAGE_ANCHOR
 from .dialect import TooMuchMarkup, note_parser
-from .renderer import Heading, References, _Page, heading_anchor, marked
+from .renderer import Heading, References, _Page, heading_anchor, marked_words_html
 from .sanitizing import sanitized
 
 # Characters. Only a part of a longer note is shown: markdown-it reads about 300,000 per second.
-MAX_CHARACTERS = 200_000
+MAX_RENDERED_CHARACTERS = 200_000
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,15 @@ def _line(text: str, offset: int) -> int:
 
 def _shown(body: str, passage: tuple[int, int] | None) -> tuple[int, int]:
     """Return offsets of the shown part: the whole body, or paragraphs around the passage."""
-    if len(body) <= MAX_CHARACTERS:
+    if len(body) <= MAX_RENDERED_CHARACTERS:
         return 0, len(body)
-    quarter = MAX_CHARACTERS // 4  # how far to look for the end of a paragraph: there may be none
+    # How far to look for the end of a paragraph: there may be none.
+    quarter = MAX_RENDERED_CHARACTERS // 4
     start = max(0, (passage[0] if passage else 0) - quarter)
     paragraph = body.rfind("\n\n", max(0, start - quarter), start)
     if start and paragraph >= 0:
         start = paragraph + 2
-    end = min(start + MAX_CHARACTERS, len(body))
+    end = min(start + MAX_RENDERED_CHARACTERS, len(body))
     paragraph = body.rfind("\n\n", end - quarter, end)
     return start, paragraph if paragraph >= 0 and end < len(body) else end
 
@@ -100,7 +101,7 @@ def _plain_html(before: str, passage: str, after: str, words: frozenset[str]) ->
     plain = 'class="bear-plain"'
     anchor = f'class="bear-plain bear-match" id="{PASSAGE_ANCHOR}"'
     return "".join(
-        f'<pre dir="auto" {attributes}>{marked(text, words)}</pre>\n'
+        f'<pre dir="auto" {attributes}>{marked_words_html(text, words)}</pre>\n'
         for text, attributes in ((before, plain), (passage, anchor), (after, plain))
         if text
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
 
 from ...languages import TOKEN, is_unspaced
 from ...notes import scheme_of
@@ -35,7 +37,7 @@ class References:
     own_url: str | None = None  # the note's own URL, whose scheme links may have, too
 
 
-def marked(text: str, words: frozenset[str]) -> str:
+def marked_words_html(text: str, words: frozenset[str]) -> str:
     """Return text as HTML, with these words inside ``<mark>``."""
     if not words:
         return escape(text)
@@ -77,25 +79,26 @@ class _Page:
 class _Renderer(RendererHTML):
     """Renders tokens, with one method per kind; other kinds are rendered as in CommonMark."""
 
-    def text(self, tokens, index, options, env) -> str:
-        return marked(tokens[index].content, env["page"].words)
+    def text(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return marked_words_html(tokens[index].content, env["page"].words)
 
-    def code_inline(self, tokens, index, options, env) -> str:
-        return f"<code>{marked(tokens[index].content, env['page'].words)}</code>"
+    def code_inline(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        code = marked_words_html(tokens[index].content, env["page"].words)
+        return f"<code>{code}</code>"
 
-    def fence(self, tokens, index, options, env) -> str:
+    def fence(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         # With a tabindex, the block can be scrolled from the keyboard.
         attributes = self.renderAttrs(tokens[index])
-        code = marked(tokens[index].content, env["page"].words)
+        code = marked_words_html(tokens[index].content, env["page"].words)
         return f'<pre tabindex="0"{attributes}><code>{code}</code></pre>\n'
 
     code_block = fence  # type: ignore[assignment]
 
-    def front_matter(self, tokens, index, options, env) -> str:
+    def front_matter(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         text = escape(tokens[index].content)
         return f'<pre tabindex="0" class="bear-front-matter">{text}</pre>\n'
 
-    def html_inline(self, tokens, index, options, env) -> str:
+    def html_inline(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         content = tokens[index].content
         if content.startswith("<!--"):  # Bear stores the sizes of images in comments
             return ""
@@ -103,7 +106,7 @@ class _Renderer(RendererHTML):
 
     html_block = html_inline  # type: ignore[assignment]
 
-    def link_open(self, tokens, index, options, env) -> str:
+    def link_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         page = env["page"]
         target = str(tokens[index].attrGet("href") or "")
         address = page.address(target)
@@ -113,13 +116,13 @@ class _Renderer(RendererHTML):
         page.open_links.append("span")
         return "<span>" if address or scheme_of(target) else '<span class="bear-file">'
 
-    def link_close(self, tokens, index, options, env) -> str:
+    def link_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return f"</{env['page'].open_links.pop()}>"
 
-    def image(self, tokens, index, options, env) -> str:
+    def image(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         page, token = env["page"], tokens[index]
-        source = token.attrGet("src") or ""
-        alt = self.renderInlineAsText(token.children, options, env)
+        source = str(token.attrGet("src") or "")
+        alt = self.renderInlineAsText(token.children or (), options, env)
         if scheme_of(source) in ("http", "https"):
             name = f"image from {urlsplit(source).hostname or 'another site'}"
             return _link(source, f"{alt} ({name})" if alt else name, page, "bear-image")
@@ -128,11 +131,11 @@ class _Renderer(RendererHTML):
             name = "image inside of the note"
         return _file(unquote(source), f"{alt} ({name})" if alt and alt != name else name, page)
 
-    def attachment(self, tokens, index, options, env) -> str:
+    def attachment(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         name = tokens[index].content
         return _file(name, name.rsplit("/", 1)[-1], env["page"])
 
-    def wiki_link(self, tokens, index, options, env) -> str:
+    def wiki_link(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         page, token = env["page"], tokens[index]
         target = token.meta["target"]
         if target.startswith(("/", "#")):  # a heading of this note
@@ -144,26 +147,27 @@ class _Renderer(RendererHTML):
             address = page.references.note(target)
         if address:
             return _link(address, token.content, page)
-        label, title = marked(token.content, page.words), "No note in the index has this title"
+        label, title = token.content, "No note in the index has this title"
+        label = marked_words_html(label, page.words)
         return f'<span class="bear-missing" title="{title}">{label}</span>'
 
-    def tag(self, tokens, index, options, env) -> str:
+    def tag(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         page, token = env["page"], tokens[index]
         return _link(page.references.tags[token.meta["tag"]], token.content, page, "bear-tag")
 
-    def task(self, tokens, index, options, env) -> str:
+    def task(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         is_done = tokens[index].meta["is_done"]
         state = 'checked aria-label="done"' if is_done else 'aria-label="to do"'
         return f'<input type="checkbox" disabled {state}> '
 
-    def td_open(self, tokens, index, options, env) -> str:
+    def td_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         token = tokens[index]
         side = str(token.attrGet("style") or "").removeprefix("text-align:")
         return f'<{token.tag} dir="auto"' + (f' class="bear-{side}">' if side else ">")
 
     th_open = td_open
 
-    def renderToken(self, tokens, index, options, env) -> str:
+    def renderToken(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         token = tokens[index]
         if token.type in _ALWAYS:
             return _ALWAYS[token.type]
@@ -187,7 +191,7 @@ _DIRECTED = frozenset(
 
 
 def _link(address: str, label: str, page: _Page, css_class: str = "") -> str:
-    html = marked(label, page.words)
+    html = marked_words_html(label, page.words)
     if "a" in page.open_links:  # links can't be nested
         return html
     attribute = f' class="{css_class}"' if css_class else ""

@@ -10,17 +10,17 @@ from typing import Any
 from markupsafe import Markup
 
 from ...markdown import plain_text
-from ...notes import can_be_opened, local_day, scheme_of
+from ...notes import can_be_opened, local_day, scheme_of, without_parent_tags
 from ...search.planning.planner import Plan
 from ...search.results.marks import END_SENTENCE, MARK, SENTENCE, cut, page_html, unmarked
 from ...search.results.records import Hit, ListedNote, MatchedPassage
 from ...search.results.sentences import is_close
-from ...search.results.snippets import SHOWN, innermost, passage_text, shortened
+from ...search.results.snippets import SHOWN, passage_text, shortened
 from ..requests.freshness import age
-from .urls import Anchor, Urls
+from .urls import LabeledUrl, Urls
 
 # URL scheme → app, for links that come without an app's name.
-APPS = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq", "slack": "Slack"}
+APP_OF_SCHEME = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq", "slack": "Slack"}
 
 # The icon before the name of a note's source.
 ICONS = {"Bear": "🐻", "Obsidian": "💎", "Logseq": "🪵", "Slack": "💬"}
@@ -34,7 +34,7 @@ LEAD = 200
 # Characters in the ten lines that a phone shows of the first result: with twelve, three results
 # don't always fit. If its text is longer, at most so many are shown before the part that answers.
 MAX_WHOLE, MAX_BEFORE = 460, 200
-MAX_TAGS = 3
+MAX_CARD_TAGS = 3
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Card:
     hit: ListedNote
     title: Markup | str
     url: str  # of the note's page
-    tags: tuple[Anchor, ...]
+    tags: tuple[LabeledUrl, ...]
     more_tags: str  # further tags, which aren't shown
     age: str | None
     day: str | None
-    open: Anchor | None
+    open: LabeledUrl | None
     icon: str  # of its source
     similar_url: str
     heading: str | None = None  # above the text
@@ -75,15 +75,15 @@ class Card:
 
 def listed(urls: Urls, note: ListedNote, marked: Mapping[str, str] = {}, **fields: Any) -> Card:
     """Return a note's card for any list; ``fields`` are what this list shows besides."""
-    tags = innermost(note.tags)
+    tags = without_parent_tags(note.tags)
     fields = {"title": plain_text(note.title) or "Untitled", "url": urls.note(note.id)} | fields
     return Card(
         hit=note,
         tags=tuple(
-            Anchor(_marked(marked.get(tag, tag)), urls.adding("tag", tag))
-            for tag in tags[:MAX_TAGS]
+            LabeledUrl(_marked(marked.get(tag, tag)), urls.adding("tag", tag))
+            for tag in tags[:MAX_CARD_TAGS]
         ),
-        more_tags=" ".join(f"#{tag}" for tag in tags[MAX_TAGS:]),
+        more_tags=" ".join(f"#{tag}" for tag in tags[MAX_CARD_TAGS:]),
         age=age(note.modified),
         day=local_day(note.modified),
         open=open_link(note.url, note.app),
@@ -170,12 +170,12 @@ _STARTS = re.compile(f"[{MARK}{SENTENCE}]")
 _SENTENCE_START = re.compile(r"[.!?…]\s+|\n+")
 
 
-def open_link(url: str | None, app: str = "") -> Anchor | None:
+def open_link(url: str | None, app: str = "") -> LabeledUrl | None:
     """Return the link that opens a note in its own app; None if it has no safe one."""
     if url is None or not can_be_opened(url):
         return None
-    app = app or APPS.get(scheme_of(url) or "", "")
-    return Anchor(f"Open in {app}" if app else "Open the original", url)
+    app = app or APP_OF_SCHEME.get(scheme_of(url) or "", "")
+    return LabeledUrl(f"Open in {app}" if app else "Open the original", url)
 
 
 def shown(passage: MatchedPassage, title: str) -> Markup:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlsplit
 
-from datasette import Response
+from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 
@@ -16,11 +16,11 @@ from ...sources.base import SourceConfig, SourceError
 from ..api.openapi import SEARCH_PATH, UPDATE_PATH
 from ..requests import databases, errors, freshness, responses, settings, static_files, views
 from ..requests.errors import PageError
-from .cards import APPS
+from .cards import APP_OF_SCHEME
 
-TEMPLATE = "bear_first_run.html"
+FIRST_RUN_TEMPLATE = "bear_first_run.html"
 
-OFF = "This Datasette never writes to the index. To update it, run: datasette bear-index"
+UPDATES_OFF = "This Datasette never writes to the index. To update it, run: datasette bear-index"
 NOT_FOUND = "You can only choose notes that were found on this computer."
 
 
@@ -32,7 +32,7 @@ class Offer:
     problem: str = ""  # why it can't be read
 
 
-async def first_run(datasette: Datasette, request, database: Database) -> Response | None:
+async def first_run(datasette: Datasette, request: Request, database: Database) -> Response | None:
     """Respond with notes to index, or the progress of indexing; None once there are notes."""
     updater = freshness.updaters.get(datasette)
     if updater is None or updater.has_notes:
@@ -46,11 +46,11 @@ async def first_run(datasette: Datasette, request, database: Database) -> Respon
         return None
     installed = [] if activity.doing else await asyncio.to_thread(registry.installed)
     context = {"offers": [await asyncio.to_thread(_offer, each) for each in installed]}
-    return await responses.html_response(TEMPLATE, datasette, request, context)
+    return await responses.html_response(FIRST_RUN_TEMPLATE, datasette, request, context)
 
 
 def _offer(config: SourceConfig) -> Offer:
-    app = APPS.get(config.kind, config.kind)
+    app = APP_OF_SCHEME.get(config.kind, config.kind)
     try:
         count = getattr(registry.open_source(config), "count", lambda: None)
         return Offer(app, config.location, count())
@@ -59,7 +59,9 @@ def _offer(config: SourceConfig) -> Offer:
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
-async def update(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def update_page(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     """Update the index, and add the sources that are ticked. GET only shows how fresh it is."""
     updater = freshness.updaters.get(datasette)
     if request.method != "POST":
@@ -69,7 +71,7 @@ async def update(datasette: Datasette, request, database: Database, is_json: boo
         }
         return responses.part_response("bear_update.html", datasette, request, context)
     if updater is None or not settings.may_write(database):
-        raise PageError(OFF, 404)
+        raise PageError(UPDATES_OFF, 404)
     chosen = (await views.form(request)).getlist("location")
     # A form must not be able to make this server read any other folder.
     found = {config.location for config in await asyncio.to_thread(registry.installed)}
@@ -79,7 +81,7 @@ async def update(datasette: Datasette, request, database: Database, is_json: boo
     return Response.redirect(page_before(datasette, request), status=303)
 
 
-def page_before(datasette: Datasette, request) -> str:
+def page_before(datasette: Datasette, request: Request) -> str:
     """Return the URL of the page whose button was pressed if it is ours, else the search page's."""
     before, search = (
         urlsplit(request.headers.get("referer", "")),

@@ -8,7 +8,7 @@ from typing import Any
 from ...query.filters import FILTERS
 from ...search.planning.planner import BALANCES
 from ...search.results.records import Results
-from .urls import OF_ONE_LIST, Anchor, Urls
+from .urls import OF_ONE_LIST, LabeledUrl, Urls
 
 DATES = "Try 2024, 2024-05 or last-week."
 # The parameter that, with the value 1, gives each result buttons to judge it, if judging is on.
@@ -16,7 +16,7 @@ JUDGE = "judge"
 
 # The form's selects, by parameter: the label, and the options, with the default first.
 BALANCE_NAMES = {"0.5": "mostly words", "0.7": "balanced", "0.9": "mostly meaning"}
-CHOICES = {
+SELECTS = {
     "mode": (
         "Search by",
         {
@@ -57,14 +57,14 @@ SYNTAX = {
 
 # The fields of the form.
 FIELDS = (
-    "q", *CHOICES, JUDGE,
+    "q", *SELECTS, JUDGE,
     # Text filters can have several values; the form adds one at a time.
     *(name for row in FILTERS.values() if row.in_form and row.kind != "text"
       for name in row.parameters),
 )  # fmt: skip
 # The search's other parameters are sent as hidden fields, but no unknown ones: in a script, a field
 # named "action" would shadow the form's own action.
-UNSEEN = (
+HIDDEN_FIELDS = (
     "fusion", "_size",
     *(name for row in FILTERS.values() for name in row.parameters if name not in FIELDS),
 )  # fmt: skip
@@ -85,7 +85,7 @@ def form_context(urls: Urls, results: Results | None) -> dict[str, Any]:
         "q": urls.value("q"),
         "errors": {},
         "syntax": SYNTAX.items(),
-        "hidden": [(name, value) for name in UNSEEN for value in urls.values(name)],
+        "hidden": [(name, value) for name in HIDDEN_FIELDS for value in urls.values(name)],
         "selects": _selects(urls, results),
         "value": urls.value,
         "values": urls.values,
@@ -95,7 +95,7 @@ def form_context(urls: Urls, results: Results | None) -> dict[str, Any]:
 
 def _selects(urls: Urls, results: Results | None) -> dict[str, Select]:
     selects = {}
-    for name, (label, options) in CHOICES.items():
+    for name, (label, options) in SELECTS.items():
         if name == "balance":
             options = {**options, "": _balance(results)}
         value = urls.value(name)
@@ -106,10 +106,10 @@ def _selects(urls: Urls, results: Results | None) -> dict[str, Select]:
     return selects
 
 
-def option_chips(urls: Urls) -> list[Anchor]:
+def option_chips(urls: Urls) -> list[LabeledUrl]:
     """Return chips for options other than the defaults; filters have chips of their own."""
     return [
-        Anchor(
+        LabeledUrl(
             f"{each.label}: {each.options[each.chosen]}",
             urls.search(drop=(*OF_ONE_LIST, each.name)),
         )

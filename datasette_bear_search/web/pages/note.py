@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from datasette import Response
+from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
 from markupsafe import Markup
 
 from ...markdown import plain_text
-from ...notes import fold_tag, local_day
+from ...notes import fold_tag, local_day, without_parent_tags
 from ...query.query import parse
 from ...search.notes import detail, similar
 from ...search.notes.detail import NoteDetail
@@ -23,7 +23,6 @@ from ...search.notes.similar import SimilarNote
 from ...search.redaction import masking
 from ...search.request import PAGE_SIZE, read_note_id, read_number, read_request
 from ...search.results.retrieve import url_at_heading
-from ...search.results.snippets import innermost
 from ...sqlite import sqlite3, time_limit
 from ..api.openapi import NOTE_PATH, SIMILAR_PATH
 from ..note_html import render, renderer
@@ -32,7 +31,7 @@ from ..requests import databases, errors, responses, settings, views
 from ..requests.errors import PageError
 from ..requests.responses import PART_HEADERS
 from .cards import open_link
-from .similar import NO_SUCH_NOTE, SIMILAR_SIZE, SIMILAR_TIME_LIMIT_MS, TOO_SLOW
+from .similar import NO_SUCH_NOTE, SIMILAR_SIZE, SIMILAR_TIME_LIMIT_MS, SIMILAR_TOO_SLOW
 from .urls import PASSAGE_ANCHOR, Urls, note_url, tag_url
 
 # Texts of attached files to show. Each page of a PDF is one text.
@@ -49,7 +48,7 @@ _POLICY = (
 
 
 async def _note_html(
-    datasette: Datasette, request, context: dict[str, Any], status: int = 200
+    datasette: Datasette, request: Request, context: dict[str, Any], status: int = 200
 ) -> Response:
     response = await responses.html_response("bear_note.html", datasette, request, context, status)
     response.headers["content-security-policy"] = _POLICY
@@ -57,7 +56,9 @@ async def _note_html(
 
 
 @views.view(partial(responses.html_response, "error.html"))
-async def named(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def note_by_name(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     """Redirect to the note with this ``source`` and ``key``, or from the file at ``path``."""
     arguments = dict(parse_qsl(request.query_string, keep_blank_values=True))
     source_and_key = f"{arguments.pop('source', '')}:{arguments.pop('key', '')}"
@@ -72,7 +73,9 @@ async def named(datasette: Datasette, request, database: Database, is_json: bool
 
 
 @views.view(_note_html, path="/note/{id}.json")
-async def note(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def note(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     """Respond with the note whose id is in the path, as a page or, with ``.json``, as JSON."""
     note_id = read_note_id(request.url_vars["id"])
     query = parse(request.args.get("q") or "")
@@ -86,7 +89,7 @@ async def note(datasette: Datasette, request, database: Database, is_json: bool)
         passage = found.passage(request.args.get("passage"))
         return found, detail.matched_words(connection, found, query, passage)
 
-    whole, words = await errors.read_index(database, read, too_slow=TOO_SLOW)
+    whole, words = await errors.read_index(database, read, too_slow=SIMILAR_TOO_SLOW)
     if settings.redacts(datasette):
         whole = await asyncio.to_thread(masking.masked_record, whole)
     if is_json:
@@ -117,7 +120,7 @@ def _notes_like(
         return ()  # the page of similar notes has more time, and reports errors
 
 
-async def _other_result(request, database: Database, note_id: int, step: int) -> Response:
+async def _other_result(request: Request, database: Database, note_id: int, step: int) -> Response:
     """Redirect from a result to the next or previous one, or back to the list at either end."""
     from ..pipeline import respond
 
@@ -141,7 +144,7 @@ async def _other_result(request, database: Database, note_id: int, step: int) ->
 
 
 async def _note_page(
-    request, database: Database, whole: NoteDetail, words: frozenset[str]
+    request: Request, database: Database, whole: NoteDetail, words: frozenset[str]
 ) -> Response:
     datasette = database.ds
 
@@ -170,17 +173,17 @@ async def _note_page(
     context = {
         "note": whole,
         "page_url": urls.note(whole.id, passage.id if passage else None),
-        "title": Markup(renderer.marked(plain_text(whole.title) or "Untitled", words)),
+        "title": Markup(renderer.marked_words_html(plain_text(whole.title) or "Untitled", words)),
         "html": Markup(rendered.html),  # sanitized
         "outline": rendered.outline,
         "level": min((heading.level for heading in rendered.outline), default=1),
         "passage_anchor": PASSAGE_ANCHOR if rendered.has_passage else None,
-        "shown": render.MAX_CHARACTERS if rendered.is_cut else None,
+        "shown": render.MAX_RENDERED_CHARACTERS if rendered.is_cut else None,
         "is_plain": rendered.is_plain,
         **_file_texts(whole, files, words),
         "local_day": local_day,
         "plain": plain_text,
-        "tags": innermost(whole.tags),
+        "tags": without_parent_tags(whole.tags),
         "tag_url": partial(tag_url, datasette),
         "open": open_link(url, whole.app),
         "note_url": partial(note_url, datasette),
@@ -203,7 +206,7 @@ def _file_texts(
     whole: NoteDetail, files: NoteFiles | None, words: frozenset[str]
 ) -> dict[str, Any]:
     """Return the texts of a note's files; if any have words of the query, only those."""
-    texts = [(name, renderer.marked(text, words)) for name, text in whole.files]
+    texts = [(name, renderer.marked_words_html(text, words)) for name, text in whole.files]
     found = [text for text in texts if "<mark>" in text[1]]
     shown = [
         (name, Markup(html), files.url_of_text(name) if files else None)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from datasette import Response
+from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
@@ -44,11 +44,11 @@ from ..requests.errors import NO_SIDECAR, UNREADABLE, PageError, read_index
 from . import facets, first_run
 from .cards import Card, card
 from .form import DATES, JUDGE, NOT_SENT_AGAIN, form_context, option_chips
-from .urls import OF_ONE_LIST, Anchor, Urls, filter_chips, text_chips
+from .urls import OF_ONE_LIST, LabeledUrl, Urls, filter_chips, text_chips
 
 T = TypeVar("T")
 
-TEMPLATE, PART, TITLE = "bear_search.html", "_bear_results.html", "Search notes"
+SEARCH_TEMPLATE, PART, TITLE = "bear_search.html", "_bear_results.html", "Search notes"
 
 SAVE_PATH = f"{SEARCH_PATH}/save"
 NOT_SAVED = "Only datasette bear-serve can save searches, with the button on the search page."
@@ -71,18 +71,23 @@ class Surroundings:
 
 
 async def _error_page(
-    datasette: Datasette, request, error: dict[str, str], status: int
+    datasette: Datasette, request: Request, error: dict[str, str], status: int
 ) -> Response:
     if error["error"] == NO_SIDECAR:  # show how to make an index, not an error page
         status = 200 if request.url_vars["database"] is None else 404
-        return await responses.html_response(first_run.TEMPLATE, datasette, request, {}, status)
+        template = first_run.FIRST_RUN_TEMPLATE
+        return await responses.html_response(template, datasette, request, {}, status)
     form = form_context(Urls(datasette, request.args), None)
     context = {**form, "page_title": TITLE, **error}
-    return await responses.html_response(TEMPLATE, datasette, request, context, status, part=PART)
+    return await responses.html_response(
+        SEARCH_TEMPLATE, datasette, request, context, status, part=PART
+    )
 
 
 @views.view(_error_page, path=".json")
-async def search(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def search_page(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     """Respond with the search page or, with ``.json``, with the results as JSON."""
     if request.method == "HEAD":  # don't search: nobody would see the results
         return responses.json_response(datasette, {}) if is_json else Response.html("")
@@ -172,7 +177,7 @@ async def _surroundings(database: Database, results: Results) -> Surroundings:
     return await _in_time(database, read) or Surroundings()
 
 
-async def _home(database: Database, request, query: Query) -> StartPage | None:
+async def _home(database: Database, request: Request, query: Query) -> StartPage | None:
     if query.text or query.filters or request.args.get("sort") or request.args.get("_next"):
         return None
     home = await _in_time(database, read_start_page)
@@ -201,7 +206,7 @@ def _is_empty(results: Results) -> bool:
 
 async def _results_page(
     urls: Urls,
-    request,
+    request: Request,
     database: Database,
     response: SearchResponse,
     offset: int,
@@ -258,11 +263,13 @@ async def _results_page(
             "local_day": local_day,
         }
     status = 400 if errors else 200
-    return await responses.html_response(TEMPLATE, datasette, request, context, status, part=PART)
+    return await responses.html_response(
+        SEARCH_TEMPLATE, datasette, request, context, status, part=PART
+    )
 
 
 async def _first_results(
-    urls: Urls, request, database: Database, response: SearchResponse
+    urls: Urls, request: Request, database: Database, response: SearchResponse
 ) -> Response:
     """Respond with results to show while somebody types; the page fetches the rest afterwards."""
     around = await _surroundings(database, response.results)
@@ -278,7 +285,7 @@ async def _first_results(
 
 
 async def _results(
-    urls: Urls, request, database: Database, response: SearchResponse, around: Surroundings
+    urls: Urls, request: Request, database: Database, response: SearchResponse, around: Surroundings
 ) -> dict[str, Any]:
     results, query = response.results, response.results.query
     beside = filter_chips(urls)
@@ -316,7 +323,7 @@ async def _results(
             "buttons": judgments.BUTTONS,
         }
     context["offers"] = [
-        Anchor(text, urls.search(drop=NOT_SENT_AGAIN, q=text)) for text in results.plan.offers
+        LabeledUrl(text, urls.search(drop=NOT_SENT_AGAIN, q=text)) for text in results.plan.offers
     ]
     if results.plan.corrections:
         context["uncorrected_url"] = urls.search(correct=0)
@@ -332,21 +339,23 @@ def may_save(database: Database) -> bool:
     return freshness.updaters.get(database.ds) is not None and settings.may_write(database)
 
 
-def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str, Anchor]]:
+def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str, LabeledUrl]]:
     for search in searches:
         urls = Urls(datasette, views.fields(search))
         filters = (chip.label for chip in filter_chips(urls))
         label = " · ".join(filter(None, (urls.value("q"), *filters))) or "All notes"
         if not settings.redacts(datasette) or not masking.has_secret(label):
-            yield search, Anchor(label, urls.search(drop=()))
+            yield search, LabeledUrl(label, urls.search(drop=()))
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("POST",))
-async def save(datasette: Datasette, request, database: Database, is_json: bool) -> Response:
+async def save(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
     if not may_save(database):
         raise PageError(NOT_SAVED, 404)
     form = await views.form(request)
-    search, keep = form.get("search", ""), form.get("grade") == "1"
+    search, keep = form.get("search", ""), form.get("saved") == "1"
     write = partial(save_search, search=search, keep=keep)
     await views.write_index(database, write, refused=CANT_SAVE)
     return Response.redirect(first_run.page_before(datasette, request), status=303)
@@ -355,20 +364,20 @@ async def save(datasette: Datasette, request, database: Database, is_json: bool)
 # --- a search without results
 
 
-def _suggestions(urls: Urls, results: Results, filters: Sequence[Anchor]) -> list[Anchor]:
+def _suggestions(urls: Urls, results: Results, filters: Sequence[LabeledUrl]) -> list[LabeledUrl]:
     query, links = results.query, []
     if filters:
-        links.append(Anchor("Search without filters", urls.unfiltered()))
+        links.append(LabeledUrl("Search without filters", urls.unfiltered()))
     if query.substrings and query.mode in ("keyword", "like"):
-        links.append(Anchor("Search by meaning as well", urls.search(drop=("_next", "mode"))))
+        links.append(LabeledUrl("Search by meaning as well", urls.search(drop=("_next", "mode"))))
     newest = urls.search(drop=tuple(urls.arguments), sort="newest")
-    return [*links, Anchor("Browse all notes, newest first", newest)]
+    return [*links, LabeledUrl("Browse all notes, newest first", newest)]
 
 
 # --- JSON, in the format of Datasette 1.0
 
 
-async def _json(request, database: Database, response: SearchResponse) -> Response:
+async def _json(request: Request, database: Database, response: SearchResponse) -> Response:
     datasette, results = database.ds, response.results
     urls = Urls(datasette, request.args, f"{SEARCH_PATH}.json")
     next_url = None

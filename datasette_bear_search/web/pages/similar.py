@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from datasette import Response
+from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
@@ -24,7 +24,7 @@ from .urls import Urls, note_url
 SIMILAR_TEMPLATE = "bear_similar.html"
 
 NO_SUCH_NOTE = "This note is not in the index. It may have been deleted."
-TOO_SLOW = "Reading the notes took too long and was stopped (limit: sql_time_limit_ms)."
+SIMILAR_TOO_SLOW = "Reading the notes took too long and was stopped (limit: sql_time_limit_ms)."
 
 # Similar notes are shown beside a note if they are found in this time; otherwise there is a link.
 SIMILAR_TIME_LIMIT_MS = 50
@@ -35,7 +35,7 @@ MAX_SIMILAR = 50
 
 @views.view(partial(responses.html_response, SIMILAR_TEMPLATE), path="/similar/{id}.json")
 async def similar_notes(
-    datasette: Datasette, request, database: Database, is_json: bool
+    datasette: Datasette, request: Request, database: Database, is_json: bool
 ) -> Response:
     """Respond with the notes most similar to the one in the path, and the reasons for each."""
     note_id = read_note_id(request.url_vars["id"])
@@ -49,7 +49,7 @@ async def similar_notes(
             raise PageError(NO_SUCH_NOTE, 404)
         return masking.masked_similar(connection, compared) if is_masked else compared
 
-    found = await errors.read_index(database, read, too_slow=TOO_SLOW)
+    found = await errors.read_index(database, read, too_slow=SIMILAR_TOO_SLOW)
     if is_json:
         return endpoints.rows_response(datasette, request, found.to_json())
     json_url = databases.url(datasette, f"{SIMILAR_PATH}/{found.id}.json")

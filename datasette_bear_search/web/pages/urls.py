@@ -27,7 +27,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Anchor:
+class LabeledUrl:
     """A link. A chip's link leads to the search without what the chip names."""
 
     label: str
@@ -127,39 +127,39 @@ class Urls:
 _quoted = lru_cache(1000)(quote_plus)
 
 
-def text_chips(urls: Urls, query: Query) -> list[Anchor]:
+def text_chips(urls: Urls, query: Query) -> list[LabeledUrl]:
     chips = []
-    for token in query.understood:
+    for token in query.clauses:
         rest: dict[str, Any] = {"q": text} if (text := query.text_without(token)) else {}
         without = urls.search(drop=(*OF_ONE_LIST, "q"), **rest)
-        chips.append(Anchor(token.label, without))
+        chips.append(LabeledUrl(token.label, without))
     return chips
 
 
-def filter_chips(urls: Urls) -> list[Anchor]:
+def filter_chips(urls: Urls) -> list[LabeledUrl]:
     """Return the chips of filters that aren't in the text. A period's two ends are one chip."""
-    chips: list[Anchor] = []
+    chips: list[LabeledUrl] = []
     for row in FILTERS.values():
         if row.kind == "date":
             chips.extend(_date_chips(urls, row))
             continue
         chips.extend(
-            Anchor(row.describe(value), urls.search(remove=[(row.name, value)]))
+            LabeledUrl(row.describe(value), urls.search(remove=[(row.name, value)]))
             for value in urls.values(row.name)
         )
     return chips
 
 
-def _date_chips(urls: Urls, row: Filter) -> Iterator[Anchor]:
+def _date_chips(urls: Urls, row: Filter) -> Iterator[LabeledUrl]:
     after, before = (urls.value(name) for name in row.parameters)
     removed = urls.search(drop=(*OF_ONE_LIST, *row.parameters))
     if after and after == before:
-        yield Anchor(f"{row.title} {period_name(after)}", removed)
+        yield LabeledUrl(f"{row.title} {period_name(after)}", removed)
     elif after and before:
-        yield Anchor(f"{row.title} {period_name(after)} – {period_name(before)}", removed)
+        yield LabeledUrl(f"{row.title} {period_name(after)} – {period_name(before)}", removed)
     elif after or before:
         word = "since" if after else "until"
-        yield Anchor(f"{row.title} {word} {period_name(after or before)}", removed)
+        yield LabeledUrl(f"{row.title} {word} {period_name(after or before)}", removed)
 
 
 @lru_cache(1000)

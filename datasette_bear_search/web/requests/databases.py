@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from datasette import Request
 from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import tilde_decode
@@ -51,7 +52,7 @@ async def sidecar_databases(datasette: Datasette) -> list[Database]:
     return known_sidecars(datasette)
 
 
-async def sidecar_database(datasette: Datasette, request=None) -> Database | None:
+async def sidecar_database(datasette: Datasette, request: Request = None) -> Database | None:
     """Return the sidecar that a request's path names, or the first one if it names none."""
     route = request and request.url_vars.get("database")
     route = route and tilde_decode(route)

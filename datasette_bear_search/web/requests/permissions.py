@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from datasette import Forbidden
+from datasette import Forbidden, Request
 from datasette.app import Datasette
 from datasette.database import Database
 
@@ -126,7 +126,7 @@ async def restrict(datasette: Datasette, actor: Actor, database: Database) -> No
 
 
 async def sql_url(
-    datasette: Datasette, request, database: Database, statement: Statement | None
+    datasette: Datasette, request: Request, database: Database, statement: Statement | None
 ) -> str | None:
     """Return the URL where Datasette shows a statement; None if the actor may not run SQL."""
     may_run = partial(_is_allowed, datasette, "execute-sql", request.actor, database.name)

@@ -7,9 +7,8 @@ from typing import Any
 from datasette.app import Datasette
 from datasette.database import Database
 
+from ...index.config import PLUGIN
 from .. import turns
-
-PLUGIN = "datasette-bear-search"
 
 
 def may_write(database: Database) -> bool:

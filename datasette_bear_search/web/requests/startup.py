@@ -11,6 +11,7 @@ from datasette.database import Database
 from datasette.utils import StartupError
 
 from ...embeddings import registry
+from ...index.config import PLUGIN
 from ...index.file import database as index_file
 from ...index.file import metadata
 from ...search import connection as search_connection
@@ -18,7 +19,7 @@ from ...search import sql_search
 from ...search.redaction import masking
 from ...sqlite import sqlite3
 from .databases import sidecar_database, sidecar_databases
-from .settings import PLUGIN, config, redacts, setting_list
+from .settings import config, redacts, setting_list
 
 
 async def start(datasette: Datasette) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 from urllib.parse import parse_qs
 
-from datasette import Forbidden, Response
+from datasette import Forbidden, Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
@@ -44,7 +44,7 @@ def view(
     """
 
     def decorate(respond: Respond) -> Respond:
-        async def answer(datasette: Datasette, request, is_json: bool) -> Response:
+        async def answer(datasette: Datasette, request: Request, is_json: bool) -> Response:
             database = await sidecar_database(datasette, request)
             sidecar_of_request.set(database)
             if database is None:
@@ -67,7 +67,7 @@ def view(
                 check_parameters(path, request.args)
             return await respond(datasette, request, database, is_json)
 
-        async def answer_or_error(datasette: Datasette, request) -> Response:
+        async def answer_or_error(datasette: Datasette, request: Request) -> Response:
             is_json = error_page is None or request.url_vars.get("format") == "json"
             if turns.are_too_many(datasette):
                 return busy(datasette, as_json=is_json)
@@ -90,7 +90,7 @@ def view(
             return await error_page(datasette, request, context, status)
 
         # Datasette passes arguments by the names of these parameters.
-        async def handle(datasette: Datasette, request) -> Response:
+        async def handle(datasette: Datasette, request: Request) -> Response:
             if request.method == "OPTIONS":
                 return options_response(datasette, ", ".join(methods))
             response = await answer_or_error(datasette, request)
@@ -111,7 +111,7 @@ def fields(encoded: str) -> MultiParams:
     return MultiParams(parse_qs(encoded))
 
 
-async def form(request) -> MultiParams:
+async def form(request: Request) -> MultiParams:
     return fields((await request.post_body()).decode(errors="replace"))
 
 

@@ -92,7 +92,7 @@ def library_and_onnx(exported) -> Callable[..., tuple[SentenceTransformerEmbedde
         runtime.load()
         assert runtime._onnx is not None
         with pytest.MonkeyPatch.context() as patch:  # as if it had been loaded before
-            patch.setattr(onnx, "open_export", lambda name, folder: None)
+            patch.setattr(onnx, "open_onnx_export", lambda name, folder: None)
             library.load()
         return library, runtime
 
@@ -101,7 +101,7 @@ def library_and_onnx(exported) -> Callable[..., tuple[SentenceTransformerEmbedde
 
 @pytest.mark.parametrize("kind", ["mean", "cls", "prompts", "static"])
 @pytest.mark.parametrize("is_query", [True, False], ids=["query", "document"])
-def test_an_export_makes_the_vectors_of_the_library(library_and_onnx, models, kind, is_query):
+def test_an_export_gives_the_same_vectors_as_the_library(library_and_onnx, models, kind, is_query):
     library, runtime = library_and_onnx(models[kind])
     texts = [text for text in TEXTS if text.strip() or kind != "static"]
     vectors = [embedder.encode(texts, is_query=is_query) for embedder in (library, runtime)]
@@ -109,20 +109,18 @@ def test_an_export_makes_the_vectors_of_the_library(library_and_onnx, models, ki
 
 
 @pytest.mark.parametrize("kind", ["mean", "cls", "prompts", "static"])
-def test_its_vectors_can_be_searched_with_the_library_and_the_other_way_round(
-    library_and_onnx, models, kind
-):
+def test_vectors_of_an_export_and_of_the_library_can_be_compared(library_and_onnx, models, kind):
     library, runtime = library_and_onnx(models[kind])
     assert runtime.fingerprint == library.fingerprint
     assert runtime.max_tokens == library.max_tokens
 
 
-def test_a_text_that_says_nothing_has_no_vector_in_a_static_model(library_and_onnx, models):
+def test_a_text_without_words_has_no_vector_in_a_static_model(library_and_onnx, models):
     library, runtime = library_and_onnx(models["static"])
     assert library.embed_documents([""]) == runtime.embed_documents([""]) == [None]
 
 
-def test_the_closest_sentence_needs_no_library(library_and_onnx, models):
+def test_finding_the_closest_sentence_imports_no_torch(library_and_onnx, models):
     library, runtime = library_and_onnx(models["mean"])
     passage = (
         "A plan to repair the fence in winter. Soup of lentil and water. "
@@ -134,7 +132,7 @@ def test_the_closest_sentence_needs_no_library(library_and_onnx, models):
     assert runtime._model is None
 
 
-def test_no_other_user_can_read_it(models):
+def test_no_other_user_can_read_an_export(models):
     assert SentenceTransformerEmbedder(str(models["static"])).export_onnx()
     for folder in [onnx.cache_folder(), *onnx.cache_folder().iterdir()]:
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -169,7 +167,7 @@ def kept() -> list[Path]:
     return list(onnx.cache_folder().iterdir())
 
 
-def test_a_model_whose_files_changed_is_exported_anew(library_and_onnx, own_model):
+def test_a_model_whose_files_changed_is_exported_again(library_and_onnx, own_model):
     library_and_onnx(own_model, "mean")
     [before] = kept()
     os.utime(own_model / "model.safetensors", ns=(1, 1))
@@ -182,14 +180,14 @@ def test_a_model_whose_files_changed_is_exported_anew(library_and_onnx, own_mode
     assert after != before
 
 
-def test_it_is_made_once(library_and_onnx, own_model):
+def test_a_model_is_exported_once(library_and_onnx, own_model):
     library, runtime = library_and_onnx(own_model, "mean")
     assert not library.needs_onnx_export()
     assert not runtime.needs_onnx_export()
 
 
 @pytest.mark.parametrize("file", ["model.onnx", "weights.bin", "about.json", "pieces.npy"])
-def test_a_damaged_one_is_not_used_and_made_anew(library_and_onnx, own_model, caplog, file):
+def test_a_damaged_export_is_replaced(library_and_onnx, own_model, caplog, file):
     library, _ = library_and_onnx(own_model, "mean")
     [folder] = kept()
     (folder / file).write_bytes(b"damaged")
@@ -200,7 +198,7 @@ def test_a_damaged_one_is_not_used_and_made_anew(library_and_onnx, own_model, ca
     assert embedder.needs_onnx_export()
 
 
-def test_one_that_fails_at_work_is_replaced_by_the_library(
+def test_an_export_that_fails_is_replaced_by_the_library(
     library_and_onnx, own_model, caplog, monkeypatch
 ):
     library, runtime = library_and_onnx(own_model, "mean")
@@ -209,9 +207,7 @@ def test_one_that_fails_at_work_is_replaced_by_the_library(
     assert "division by zero" in caplog.text
 
 
-def test_a_model_that_is_made_otherwise_stays_with_the_library_and_is_not_tried_again(
-    models, caplog
-):
+def test_an_unsupported_model_is_not_exported_and_not_tried_again(models, caplog):
     caplog.set_level(logging.INFO)
     embedder = SentenceTransformerEmbedder(str(models["max"]))
     assert not embedder.export_onnx()
@@ -222,7 +218,7 @@ def test_a_model_that_is_made_otherwise_stays_with_the_library_and_is_not_tried_
     assert again._onnx is None
 
 
-def test_one_whose_vectors_differ_is_not_kept(own_model, monkeypatch):
+def test_an_export_whose_vectors_differ_is_not_kept(own_model, monkeypatch):
     monkeypatch.setattr(onnx, "MIN_COSINE", 1.1)
     assert not SentenceTransformerEmbedder(str(own_model)).export_onnx()
 
@@ -245,7 +241,7 @@ def test_without_the_extra_nothing_is_kept_or_used(library_and_onnx, own_model, 
     assert not embedder.needs_onnx_export()
 
 
-def test_an_export_that_was_killed_leaves_nothing_for_ever(own_model):
+def test_the_remains_of_a_killed_export_are_removed(own_model):
     abandoned = onnx.cache_folder() / ".new-abc"
     abandoned.mkdir(parents=True)
     os.utime(abandoned, (1, 1))
@@ -292,9 +288,7 @@ def test_bear_index_exports_the_model_once(bear_index, write, models):
     assert "Exporting" not in bear_index(*model).output
 
 
-def test_a_server_has_no_torch_before_and_after_it_is_asked(
-    bear_index, write, models, sidecar_path
-):
+def test_a_server_never_imports_torch(bear_index, write, models, sidecar_path):
     write(BearNote("# Roof\nA plan to repair the roof"), BearNote("# Soup\nLentil soup"))
     bear_index("--model", str(models["mean"]))
     code = f"""
@@ -312,7 +306,7 @@ async def main():
     for path in ("/", search + "keyword", search + "semantic"):
         answer = await server.client.get(path)
         heavy.append([answer.status_code, *({{"torch", "transformers"}} & set(sys.modules))])
-    print(json.dumps([heavy, answer.json()["query"]["legs"]]))
+    print(json.dumps([heavy, answer.json()["query"]["retrievers"]]))
 
 asyncio.run(main())
 """

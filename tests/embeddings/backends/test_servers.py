@@ -87,7 +87,7 @@ def test_notes_are_indexed_and_found_by_a_server(server, index_notes, sidecar_pa
     index_notes([BearNote("# Roof\n\nIt leaks."), BearNote("# Soup\n\nLentils.")], "--model", model)
     arguments = ["bear-search", "leaks", "--mode", "semantic", "--json"]
     found = CliRunner().invoke(cli, [*arguments, "--sidecar", str(sidecar_path)])
-    assert json.loads(found.stdout)["query"]["legs"] == ["semantic"]
+    assert json.loads(found.stdout)["query"]["retrievers"] == ["semantic"]
     assert json.loads(found.stdout)["rows"][0]["title"] == "Roof"
     assert {each["path"] for each in server.requests} == {"/v1/embeddings"}
 
@@ -127,7 +127,7 @@ def test_a_server_that_only_an_index_names_gets_nothing(
         assert server.headers[0]["Authorization"] == "Bearer sesame"
 
 
-def test_the_variable_for_remote_models_names_them(server, monkeypatch):
+def test_a_model_elsewhere_is_named_by_the_environment_variable(server, monkeypatch):
     model = f"openai:m@{server.address}"
     assert not registry.is_trusted(model)
     monkeypatch.setenv(servers.REMOTE_VARIABLE, model)
@@ -162,7 +162,7 @@ def test_a_busy_server_is_asked_again(server):
     ("status", "said"),
     [(404, "answers: model"), (401, "DATASETTE_BEAR_SEARCH_API_KEY"), (302, "answers: model")],
 )
-def test_a_refusal_is_told_and_not_repeated(server, status, said):
+def test_a_refused_request_gives_an_error_and_is_not_repeated(server, status, said):
     server.failures = [status]
     with pytest.raises(ModelUnavailable, match=said):
         embedder(server).load()

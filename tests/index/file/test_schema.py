@@ -34,7 +34,7 @@ def contents(path: Path) -> dict[str, list[tuple]]:
         "notes": "select title, body, tags, key, fingerprint, text_hash from notes order by key",
         "tags": "select name from tags order by name",
         "passages": """
-            select heading, start, length, embedded
+            select heading, start, length, vector_state
             from passages
             join notes on notes.id = note_id
             order by key, position
@@ -74,7 +74,7 @@ def run(*arguments: object) -> str:
     return result.output
 
 
-def test_an_older_index_becomes_what_a_new_one_is(older, library, journal, tmp_path):
+def test_an_older_index_is_rebuilt_like_a_new_one(older, library, journal, tmp_path):
     # Without a PATH, because the index knows its sources.
     run("bear-index", "--sidecar", older)
     fresh = tmp_path / "fresh.db"
@@ -86,7 +86,7 @@ def test_an_older_index_becomes_what_a_new_one_is(older, library, journal, tmp_p
 
 
 @pytest.mark.parametrize("arguments", [("{library}",), ("--only", "journal"), ("--no-semantic",)])
-def test_it_is_made_anew_of_all_its_sources_whatever_is_read(older, library, arguments):
+def test_an_older_index_is_rebuilt_from_all_its_sources_whatever_is_read(older, library, arguments):
     run("bear-index", *(word.format(library=library) for word in arguments), "--sidecar", older)
     assert rows(older, "select title from notes order by title") == [
         ("Garden",), ("Monday",), ("Soup",),
@@ -97,13 +97,13 @@ def test_it_is_made_anew_of_all_its_sources_whatever_is_read(older, library, arg
     assert rows(older, "select query, source, grade from judgments") == [("apple", "bear", 1)]
 
 
-def test_it_is_made_anew_without_a_source_that_is_removed(older):
+def test_an_older_index_is_rebuilt_without_a_removed_source(older):
     run("bear-index", "--remove", "bear", "--sidecar", older)
     assert rows(older, "select title from notes") == [("Monday",)]
     assert rows(older, "select name from sources") == [("journal",)]
 
 
-def test_it_stays_as_it_is_while_a_source_cannot_be_read(older, library):
+def test_an_older_index_is_kept_while_a_source_cannot_be_read(older, library):
     library.unlink()
     before = older.read_bytes()
     output = " ".join(run("bear-index", "--sidecar", older).split())
@@ -121,7 +121,7 @@ def test_text_that_left_its_source_leaves_the_file(older, library):
     assert "_left_over" not in str(contents(older)["schema"])
 
 
-def test_a_python_without_sqlite_vec_can_make_it_anew(older, monkeypatch):
+def test_a_python_without_sqlite_vec_can_rebuild_an_older_index(older, monkeypatch):
     monkeypatch.setattr(database, "load_vector_extension", lambda connection: False)
     run("bear-index", "--sidecar", older)
     assert len(rows(older, "select 1 from notes")) == 3
@@ -130,7 +130,7 @@ def test_a_python_without_sqlite_vec_can_make_it_anew(older, monkeypatch):
 
 
 @pytest.mark.parametrize("moment", ["before the tables", "after the tables", "before the text"])
-def test_a_run_that_dies_while_making_it_anew_loses_nothing(older, monkeypatch, moment):
+def test_a_run_killed_while_rebuilding_loses_nothing(older, monkeypatch, moment):
     create = schema.create
 
     def dies(connection, *arguments, **options):
@@ -150,14 +150,14 @@ def test_a_run_that_dies_while_making_it_anew_loses_nothing(older, monkeypatch, 
     assert len(rows(older, "select 1 from notes")) == 3
 
 
-def test_an_index_that_has_no_room_for_judgments_gets_it(older):
+def test_an_index_without_a_table_of_judgments_gets_one(older):
     with closing(sqlite3.connect(older)) as connection:
         connection.execute("drop table judgments")
     run("bear-index", "--sidecar", older)
     assert rows(older, "select count(*) from judgments") == [(0,)]
 
 
-def test_a_dry_run_leaves_it_as_it_is(older):
+def test_a_dry_run_does_not_rebuild_an_older_index(older):
     before = older.read_bytes()
     assert "Would add 2, change 0, remove 0" in run("bear-index", "--dry-run", "--sidecar", older)
     assert older.read_bytes() == before

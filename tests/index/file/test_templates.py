@@ -52,7 +52,7 @@ def test_a_day_is_like_the_note_on_its_topic_not_like_every_other_day(index_note
     assert found.notices == ("Left out: a text that 30 notes share.",)
 
 
-def test_what_few_notes_share_is_compared(index_notes):
+def test_lines_that_few_notes_share_are_compared(index_notes):
     found = similar(index_notes([*DAYS[:3], *TOPICS]), "2026-05-01")
     assert {"2026-05-02", "2026-05-03"} <= {note.title for note in found.notes}
     assert found.notices == ()
@@ -61,7 +61,7 @@ def test_what_few_notes_share_is_compared(index_notes):
 @pytest.mark.parametrize(
     ("before", "after"), [(DAYS[:4], DAYS[:5]), (DAYS[:5], DAYS[:4]), (DAYS[:5], DAYS)]
 )
-def test_what_becomes_a_template_or_is_none_anymore_is_embedded_anew(
+def test_a_note_is_embedded_again_if_its_lines_become_or_stop_being_a_template(
     write, bear_index, sidecar_path, before, after
 ):
     write(*after)
@@ -103,7 +103,7 @@ def full(*_):
 
 def _passages(path):
     sql = """
-    select title, position, shared, content_hash
+    select title, position, text_kind, content_hash
     from passages
     join notes on notes.id = note_id
     order by title, position
@@ -115,7 +115,7 @@ def _passages(path):
 
 def _vectors(path):
     sql = """
-    select title, position, shared, vector
+    select title, position, text_kind, vector
     from passages
     join notes on notes.id = note_id
     join _vectors on passage_id = passages.id
@@ -125,7 +125,7 @@ def _vectors(path):
         return connection.execute(sql).fetchall()
 
 
-def test_a_search_by_meaning_finds_what_is_said_before_what_all_say(index_notes):
+def test_own_text_ranks_above_text_that_all_notes_share(index_notes):
     path = index_notes([*DAYS, BearNote("# Wells\n\nAdjustment of wells, and drink enough.")])
     with open_sidecar(path) as connection:
         query = parse("drink enough at the wells", "semantic")
@@ -154,18 +154,18 @@ def test_a_sentence_that_many_notes_share_is_not_the_one_that_is_shown(index_not
         ("Sleep was good today", "sleep was bad today", False),
     ],
 )
-def test_case_and_spacing_make_no_other_line(one, other, is_same):
+def test_case_and_spacing_do_not_distinguish_lines(one, other, is_same):
     assert (line_hash(one) == line_hash(other)) is is_same
 
 
-def test_short_lines_are_no_template():
+def test_short_lines_are_not_templates():
     assert line_hash("Ingredients") is None
     shared = {line_hash(line) for line in ("Adjustment for tomorrow", CLOSING)}
     soup = passages("Soup", f"## Adjustment for tomorrow\nLentils and cumin\n{CLOSING}")
     without = soup[0]._replace(titles="Soup", lines=("Lentils and cumin",), hashes=())
     assert without_shared(soup, shared) == [without]
     closing = passages("Soup", f"-\n{CLOSING}")
-    assert without_shared(closing, shared) == [closing[0]._replace(shared=True)]
+    assert without_shared(closing, shared) == [closing[0]._replace(text_kind="template")]
     short = passages("Soup", "Salt")
     assert without_shared(short, shared) == short
 

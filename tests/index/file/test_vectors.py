@@ -51,9 +51,7 @@ def connection(indexed):
 
 
 @pytest.mark.asyncio
-async def test_a_note_that_is_added_or_removed_is_so_for_a_server_that_runs(
-    write, bear_index, sidecar_path
-):
+async def test_a_running_server_sees_added_and_removed_notes(write, bear_index, sidecar_path):
     write(*NOTES)
     bear_index()
     datasette = Datasette([str(sidecar_path)])
@@ -99,7 +97,7 @@ async def test_sql_finds_the_nearest_passages(write, bear_index, sidecar_path):
     assert await nearest("x'00', 4") == []
 
 
-def test_a_run_with_nothing_to_embed_makes_a_vec0_table_anew_that_lacks_passages(
+def test_a_run_with_nothing_to_embed_rebuilds_an_incomplete_vec0_table(
     write, bear_index, sidecar_path, monkeypatch
 ):
     write(*NOTES)
@@ -166,7 +164,7 @@ def test_signs_of_vectors_in_a_cone_are_taken_relative_to_their_mean(sidecar_pat
     rows = cone()
     with index_of(sidecar_path, rows) as connection:
         # Few candidates, as in a large library.
-        metadata.set_meta(connection, **{vectors.CANDIDATES: 40})
+        metadata.set_meta(connection, **{vectors.CANDIDATES_KEY: 40})
         centered = recall(connection, rows, 10)
         metadata.set_meta(connection, **{metadata.MEAN: None, metadata.STALE: "yes"})
         vectors.prepare(connection)
@@ -192,7 +190,7 @@ def test_index_has_as_many_candidates_as_find_nine_tenths_of_the_nearest(
         assert candidates[0] <= chosen <= candidates[1]
         found = recall(connection, rows, 50)
         assert (found >= 0.88) == (chosen < vectors.MAX_CANDIDATES)
-        measured = metadata.get_number(connection, vectors.RECALL)
+        measured = metadata.get_number(connection, vectors.RECALL_KEY)
         assert measured == pytest.approx(found, abs=0.04)
 
 
@@ -223,7 +221,7 @@ def test_numpy_finds_passages_as_near_by_their_signs_as_vec0(sidecar_path, dimen
 @pytest.mark.parametrize("number", ["0", "-1", "9e9", "1e3"])
 def test_damaged_number_of_candidates_is_brought_into_its_range(sidecar_path, number):
     with index_of(sidecar_path, cone()) as connection:
-        metadata.set_meta(connection, **{vectors.CANDIDATES: number})
+        metadata.set_meta(connection, **{vectors.CANDIDATES_KEY: number})
         assert 1 <= vectors.candidates(connection) <= vectors.MAX_CANDIDATES
 
 
@@ -318,7 +316,7 @@ def index(sidecar_path):
 
 def insert_passages(connection, note_id, ids) -> None:
     connection.executemany(
-        "insert into passages (id, note_id, position, embedded) values (?, ?, ?, 0)",
+        "insert into passages (id, note_id, position, vector_state) values (?, ?, ?, 'pending')",
         [(number, note_id, number) for number in ids],
     )
 
@@ -329,7 +327,7 @@ def rows_of(ids) -> list[tuple[int, bytes]]:
     return [(number, rows[number].tobytes()) for number in ids]
 
 
-def test_whoever_searches_sees_the_vectors_as_they_are_at_that_moment(index):
+def test_a_search_sees_the_vectors_of_that_moment(index):
     # One transaction adds passages with their vectors, and another removes them. A search must see
     # all of them or none.
     coming = range(KEPT + 1, KEPT + COMING_AND_GOING + 1)

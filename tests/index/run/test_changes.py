@@ -123,7 +123,7 @@ def test_a_file_or_database_without_any_note_keeps_its_notes(tmp_path, run, stor
     assert stored() == {}
 
 
-def test_the_page_and_the_doctor_say_that_a_source_is_hollow(tmp_path, run, sidecar_path):
+def test_the_page_and_the_doctor_say_that_a_source_has_no_notes_left(tmp_path, run, sidecar_path):
     import asyncio
 
     notes = write_files(tmp_path / "notes", FEW)

@@ -118,7 +118,7 @@ def test_headings_are_plain_text(line, heading):
 
 
 @pytest.mark.parametrize("line", ["#tag and text", "####### seven", "#", "text # text", "\\# text"])
-def test_what_only_looks_like_a_heading_is_none(line):
+def test_text_that_only_looks_like_a_heading_is_not_one(line):
     [passage] = passages("", f"{line}\ntext")
     assert passage.headings == ()
 
@@ -201,7 +201,7 @@ def test_chinese_is_cut_after_its_own_marks():
     assert all(text.endswith("。") for text in found)
 
 
-def test_a_word_without_end_is_cut_anywhere():
+def test_an_endless_word_is_cut_anywhere():
     assert "".join(raw("x" * 10_000)) == "x" * 10_000
 
 
@@ -239,7 +239,7 @@ def test_code_is_embedded_as_it_is_without_its_marks():
         "```\r\n# code\r\n```\r\n# Heading\r\ntext",
     ],
 )
-def test_there_are_no_headings_in_code(body):
+def test_code_has_no_headings(body):
     assert [passage.headings for passage in passages("", body)] == [(), ("Heading",)]
 
 
@@ -404,7 +404,7 @@ def test_the_same_note_is_always_cut_in_the_same_way(title, body):
         *["\\\\"],
     ],
 )  # fmt: skip
-def test_it_takes_no_longer_for_strange_notes(pattern):
+def test_cutting_strange_notes_takes_no_longer(pattern):
     body = pattern * (300_000 // len(pattern))
     started = time.process_time()
     passages("Title", body)

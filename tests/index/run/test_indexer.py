@@ -64,7 +64,7 @@ def contents(path):
             order by 1
         """,
         "passages": """
-            select title, position, heading, start, length, content_hash, embedded
+            select title, position, heading, start, length, content_hash, vector_state
             from passages join notes on notes.id = note_id order by 1, 2
         """,
         "found": "select count(*) from notes_fts where notes_fts match 'word3'",
@@ -73,7 +73,7 @@ def contents(path):
         return {name: connection.execute(sql).fetchall() for name, sql in queries.items()}
 
 
-def test_batches_say_the_same_as_one(tmp_path, config, monkeypatch):
+def test_several_batches_give_the_same_index_as_one(tmp_path, config, monkeypatch):
     indexer.update(tmp_path / "one.db", [config], None)
     monkeypatch.setattr(text_run, "NOTES_PER_COMMIT", 2)
     report = indexer.update(tmp_path / "many.db", [config], None)
@@ -136,7 +136,7 @@ def test_a_run_that_dies_between_batches_is_completed_by_the_next(
     assert contents(path) == contents(tmp_path / "whole.db")
 
 
-def test_what_is_as_it_was_is_not_kept_in_memory(tmp_path, config, library):
+def test_unchanged_notes_are_not_kept_in_memory(tmp_path, config, library):
     path = tmp_path / "notes.db"
     indexer.update(path, [config], None)
     edit(library, "update ZSFNOTE set ZTEXT = ZTEXT || ' Edited.' where ZTITLE = 'Note 3'")

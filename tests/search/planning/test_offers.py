@@ -53,11 +53,11 @@ async def test_another_text_is_offered(datasette, q, offers):
         ({"q": "roof sort:newest"}, "There is no operator for the order"),
     ],
 )
-async def test_what_no_note_has_is_said(datasette, parameters, notice):
+async def test_a_value_that_no_note_has_gives_a_notice(datasette, parameters, notice):
     assert any(notice in told for told in (await answer(datasette, **parameters))["notices"])
 
 
-async def test_what_a_note_has_is_not_said_to_be_in_none(datasette):
+async def test_words_that_notes_have_give_no_notice(datasette):
     told = (await answer(datasette, q="tiles v2.1.0"))["notices"]
     assert not any("as it stands" in notice for notice in told)
 

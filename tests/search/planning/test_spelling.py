@@ -123,10 +123,10 @@ def test_dictionaries_are_read_in_less_than_a_millisecond():
     assert process_time() - started < 0.1
 
 
-def test_of_words_equally_near_both_are_offered(index_notes):
+def test_equally_near_words_are_all_suggested(index_notes):
     path = index_notes([BearNote("# Strap\n\nA strip of leather.")], "--no-semantic")
     found = planned(path, "strp")
-    assert (found.offers, found.remarks) == (
+    assert (found.offers, found.hints) == (
         ("strap", "strip"),
         ("Did you mean “strap” or “strip”?",),
     )

@@ -58,7 +58,7 @@ def test_decay_takes_years_and_months(connection, timestamp):
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "'a month'"])
-def test_a_half_life_that_is_none_is_an_error_and_the_log_says_why(connection, days, capsys):
+def test_an_invalid_half_life_is_an_error_and_the_log_says_why(connection, days, capsys):
     with pytest.raises(sqlite3.OperationalError):
         connection.execute(f"select decay('2024-01-01', {days})").fetchone()
     assert "decay: the half-life must be days, not" in capsys.readouterr().err
@@ -73,18 +73,18 @@ def test_rrf_can_be_used_in_an_index():
 
 
 def refined(rows, query=(1.0, 0.0), balance=0.7, unrelated=1.0):
-    """Refine rows of id, vector, level, blend and dense score."""
+    """Refine rows of id, vector, exact_level, blend and dense score."""
     db = sqlite3.connect(":memory:")
     db.execute("create table meta (key, value)")
     db.execute("insert into meta values (?, ?)", [UNRELATED, 1 - unrelated])
     db.create_aggregate("refine", 7, partial(search_ranking_scores.Refine, db))
-    db.execute("create table scored (id, vector, level, blend, dense)")
+    db.execute("create table scored (id, vector, exact_level, blend, dense)")
     blob = lambda vector: vector and numpy.array(vector, "<f4").tobytes()  # noqa: E731
     db.executemany(
         "insert into scored values (?, ?, ?, ?, ?)",
         [(row_id, blob(vector), *scores) for row_id, vector, *scores in rows],
     )
-    sql = "select refine(?, vector, id, level, blend, dense, ?) from scored"
+    sql = "select refine(?, vector, id, exact_level, blend, dense, ?) from scored"
     [answer] = db.execute(sql, [blob(query), balance]).fetchone()
     return answer and {int(row_id): blend for row_id, blend in json.loads(answer).items()}
 
@@ -125,7 +125,7 @@ def test_a_part_that_all_vectors_have_in_common_changes_nothing():
     assert found == pytest.approx(plain, abs=1e-5)
 
 
-def test_what_comes_first_is_what_feeds_back(monkeypatch):
+def test_the_highest_scored_rows_feed_back(monkeypatch):
     monkeypatch.setattr(search_ranking_scores, "REGULARIZATION", 0)
     monkeypatch.setattr(search_ranking_scores, "FEEDBACK_NOTES", 1)
     rows = [(1, [0.6, 0.8], None, 0.9, 1.0), (2, [0.6, -0.8], 2, 0.5, 1.0)]
@@ -174,5 +174,5 @@ def test_a_row_that_is_like_no_other_keeps_its_score():
     ],
     ids=["none", "no blend", "no vector", "other sizes", "no numbers", "zeros"],
 )
-def test_what_can_not_be_compared_keeps_its_score(rows, blends):
+def test_a_row_without_a_vector_keeps_its_score(rows, blends):
     assert refined(rows) == (blends and {row_id: pytest.approx(b) for row_id, b in blends.items()})

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -17,6 +18,8 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import vectors
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.sqlite import sqlite3
+
+ROOT = Path(__file__).parents[2]
 
 # Functions that only calculate, so that every row may call them.
 ARITHMETIC = {"rrf", "decay"}
@@ -107,6 +110,15 @@ def test_each_statement_calls_each_function_once(library, monkeypatch, many):
     assert ("nearest_signs" in called) == (many == 1)
     with closing(sqlite3.connect(":memory:")) as connection:
         assert isinstance(connection, CountingConnection)
+
+
+def test_documented_statement_finds_what_a_search_finds(library):
+    sql = (ROOT / "docs" / "statement.sql").read_text()
+    text = "where is the lantern of the harbor tag:quay"
+    with open_sidecar(library.path) as connection:
+        found = [row[0] for row in connection.execute(sql, {"q": text})]
+    assert found == [hit.id for hit in library.search(text, limit=20)]
+    assert found
 
 
 def test_large_library_is_searched_like_a_small_one(library, monkeypatch):

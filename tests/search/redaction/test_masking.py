@@ -35,7 +35,7 @@ def test_a_secret_is_masked_and_nothing_else(name, before, after):
 
 
 @pytest.mark.parametrize("text", NO_SECRETS)
-def test_what_is_no_secret_stays(text):
+def test_text_that_is_not_secret_stays(text):
     assert masked(text) == text
 
 
@@ -52,14 +52,14 @@ def test_a_secret_is_masked_around_the_marks_in_it():
 
 
 @pytest.mark.parametrize("between", ["\\", "\u200b", "\u00ad"])
-def test_what_stands_unseen_in_a_secret_does_not_hide_it(between):
+def test_invisible_characters_do_not_hide_a_secret(between):
     # Programs that write Markdown put backslashes before underscores.
     text = f"token {SECRET.replace('_', between + '_')} there"
     assert masked(text) == f"token {MASK * (len(SECRET) + 1)} there"
 
 
 @pytest.mark.parametrize("width", [4, 12, 25, 60])
-def test_what_a_cut_leaves_of_a_secret_is_masked(width):
+def test_the_rest_of_a_cut_secret_is_masked(width):
     body = f"Before it. {SECRET} After it."
     for start in range(len(body) - width):
         part = body[start : start + width]
@@ -123,7 +123,7 @@ def test_commands_that_mask_nothing_do_not_import_the_detectors():
     assert found.stdout.strip() == "[]"
 
 
-def test_without_the_detectors_it_is_said_what_to_install(monkeypatch):
+def test_without_the_detectors_an_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "detect_secrets.core.plugins.util", None)
     masking._detectors.cache_clear()
     with pytest.raises(masking.RedactionMissing, match=r"datasette-bear-search\[redact\]"):

@@ -201,7 +201,7 @@ Im Jahr 2024 fuhren wir mit dem ICE 1234 nach Ulm.""".split("\n")
 
 
 @pytest.mark.parametrize("marked", SECRETS)
-def test_a_secret_that_its_name_tells_is_masked_and_nothing_else(marked):
+def test_a_value_beside_a_secrets_name_is_masked_and_nothing_else(marked):
     text, expected = (
         re.sub("[«»]", "", marked),
         re.sub("«(.*?)»", lambda match: re.sub(r"\S", MASK, match[1]), marked),
@@ -216,7 +216,7 @@ def test_ordinary_text_stays(text):
     assert masked(text) == text
 
 
-def test_of_sixty_ordinary_lines_none_is_masked():
+def test_none_of_sixty_ordinary_lines_is_masked():
     assert len(ORDINARY) >= 60
     text = "\n\n".join(ORDINARY).replace("\\n", "\n")
     assert masked(text) == text

@@ -168,7 +168,7 @@ async def test_kinds_are_counted(datasette):
     }
 
 
-async def test_one_source_is_nothing_to_choose_from(datasette):
+async def test_a_single_source_has_no_menu(datasette):
     assert "source" not in (await answer(datasette, "_facets=1"))["facets"]
 
 
@@ -219,7 +219,7 @@ async def test_narrowing_to_a_month_keeps_tighter_dates(datasette):
     assert parameters["modified_before"] == ["2022-03"]
 
 
-async def test_what_is_chosen_is_taken_back_by_its_link(datasette):
+async def test_the_link_of_a_chosen_value_removes_it(datasette):
     data = await answer(
         datasette, "q=roof&tag=HOME&pinned=1&modified_after=2023&modified_before=2023&_facets=1"
     )
@@ -232,7 +232,7 @@ async def test_what_is_chosen_is_taken_back_by_its_link(datasette):
         assert len({"tag", "pinned", "modified_after"} & parameters) == 2
 
 
-async def test_where_nothing_is_found_there_is_nothing_to_narrow(datasette):
+async def test_a_search_without_results_has_no_menus(datasette):
     assert (await answer(datasette, "q=roof&tag=nowhere&_facets=1"))["facets"] == {}
     assert "bear-narrow" not in await page(datasette, "q=roof&tag=nowhere")
 
@@ -247,7 +247,7 @@ async def test_counts_that_may_be_too_low_say_so(datasette, monkeypatch):
     assert re.search(r'id="bear-count">\d+\+ result', html)
 
 
-async def test_the_page_is_whole_where_there_is_no_time_to_count(datasette, monkeypatch):
+async def test_the_page_is_complete_if_counting_takes_too_long(datasette, monkeypatch):
     def interrupted(*_):
         raise sqlite3.OperationalError("interrupted")
 

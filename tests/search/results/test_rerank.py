@@ -77,7 +77,7 @@ def nothing_remembered(monkeypatch):
 # The order
 
 
-def test_a_reranker_has_a_quarter_of_the_say_at_the_top_and_more_below():
+def test_a_reranker_decides_a_quarter_at_the_top_and_more_below():
     found = [hit(rank, float(13 - rank)) for rank in range(1, 13)]
     scores = [0.0, 0.0, 1.0, *[0.0] * 6, 1.0, 0.0, 1.0]
     # Ranks 3, 10 and 12: .75 * 9/11 + .25 = .864, .6 * 2/11 + .4 = .509, .4 * 0 + .6 = .6.
@@ -140,7 +140,7 @@ def test_the_same_search_again_gets_further():
     assert reranked.notice is None
 
 
-def test_a_further_page_is_made_of_the_scores_that_the_first_one_had():
+def test_the_second_page_reuses_the_scores_of_the_first():
     fake = Fake(seconds=0.02)
     first = rerank(hits(RERANK_TOP), "query", fake, seconds=0.12)
     fake.seconds = 0
@@ -167,7 +167,7 @@ def test_a_reranker_that_fails_leaves_the_results_and_one_line(failure, line):
 
 
 @pytest.mark.parametrize("scores", [[1.0], [1.0, float("nan")]])
-def test_scores_that_make_no_sense_are_not_used(monkeypatch, scores):
+def test_invalid_scores_are_not_used(monkeypatch, scores):
     monkeypatch.setattr(Fake, "score", lambda self, query, passages: scores)
     reranked = rerank(hits(2), "query", Fake())
     assert ids(reranked.hits) == [1, 2]
@@ -183,7 +183,7 @@ def test_nobody_waits_for_a_model_that_is_still_loading(monkeypatch):
     assert rerank(hits(3), "query", fake, wait=None).notice is None
 
 
-def test_an_unknown_name_is_refused_with_those_that_there_are():
+def test_an_unknown_name_gives_an_error_that_lists_the_known_ones():
     with pytest.raises(
         ValueError, match=r"colbert, cross-encoder, colbert:MODEL, cross-encoder:MODEL, not 'none'"
     ):
@@ -384,7 +384,7 @@ def test_reranking_is_measured_beside_the_modes(datasette, sidecar_path):
 @pytest.mark.parametrize(
     ("name", "message"), [("none", "must be one of"), ("broken", "no such key")]
 )
-def test_what_cant_rerank_cant_be_measured(datasette, sidecar_path, name, message):
+def test_measuring_an_unknown_reranker_gives_an_error(datasette, sidecar_path, name, message):
     pytest.importorskip("pytrec_eval")
     with pytest.raises(evaluation.EvaluationError, match=message):
         measure(sidecar_path, name)

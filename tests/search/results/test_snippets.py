@@ -66,7 +66,7 @@ def marked(text: str) -> str:
     return text.replace("⦗", MARK).replace("⦘", END_MARK)
 
 
-def test_what_nobody_searched_for_shows_its_beginning(index_notes):
+def test_a_note_found_without_words_shows_its_beginning(index_notes):
     lines = "".join(f"- [ ] somebody has to do errand {number}\n" for number in range(9))
     note = BearNote(f"# Saturday\n\nFirst of all the post office on Elm Street.\n\n{lines}")
     path = index_notes([note])
@@ -94,7 +94,7 @@ def test_an_answer_far_from_the_closest_passage_is_shown(index_notes):
     assert "Ada repaired a sledge." in hit.text
 
 
-def test_what_fits_is_shown_before_the_sentences_that_say_most(index_notes):
+def test_a_short_text_is_shown_whole_instead_of_its_best_sentences(index_notes):
     text = (
         f"# Pump\n\nIt was in {'May, and in ' * 60}June. {'Ada saw the gauge fall, ' * 12}at last."
     )
@@ -116,14 +116,14 @@ def test_no_sentence_ends_inside_of_a_link(index_notes):
 
 
 @pytest.mark.parametrize("mark", ["- ", "* ", "12. ", "> - ", "- [ ] ", "  - [", "- x - ["])
-def test_no_item_is_shown_of_which_there_is_only_the_mark(index_notes, mark):
+def test_a_list_item_of_which_only_the_marker_fits_is_not_shown(index_notes, mark):
     for length in range(8):
         items = f"{mark}{'a' * length} pump, with a long way home\n" * 40
         [hit] = shown(index_notes([BearNote(f"# List\n\n{items}")]), "pump").values()
         assert not re.search(r"([-*>\[\]]|\b12\.)…$", hit.text)
 
 
-def test_html_is_neither_found_nor_shown_but_in_code(index_notes):
+def test_html_is_found_and_shown_only_in_code(index_notes):
     path = index_notes(
         [
             BearNote('# Footer\n\n<span class="footer">\nEdit <b>it</b></span> <!-- todo -->'),
@@ -157,7 +157,7 @@ def test_words_are_marked_by_their_stems_in_title_tags_and_text(index_notes):
     assert marked("The ⦗boilers⦘ lost pressure") in hits["Heating"].snippet
 
 
-def test_what_only_an_image_or_file_says_is_shown_as_such(index_notes):
+def test_a_match_in_an_image_or_file_says_so(index_notes):
     hit = shown(index_notes(NOTES), "ventilate")["Whiteboard"]
     assert hit.file == "b.png"
     assert hit.snippet == marked("⦗Ventilate⦘ on Sunday")
@@ -169,7 +169,7 @@ def test_parts_of_words_are_marked_where_they_are_searched_for(index_notes):
     assert MARK not in shown(path, "category own")["Concatenating"].marked_title
 
 
-def test_of_an_encrypted_note_nothing_is_shown(index_notes):
+def test_an_encrypted_note_shows_no_text(index_notes):
     assert shown(index_notes(NOTES), "locked")["Locked"].snippet == ""
 
 
@@ -295,12 +295,12 @@ def test_words_that_say_nothing_do_not_choose(tiny):
         ),
     ],
 )
-def test_where_a_sentence_begins_and_ends(tiny, passage, expected):
+def test_sentences_begin_and_end_where_they_should(tiny, passage, expected):
     assert sentence("call plumber", passage, tiny) == expected
 
 
 @given(query=st.text(max_size=40), passage=st.text(max_size=200))
-def test_any_text_has_a_sentence_inside_of_it_or_none(query, passage):
+def test_a_sentence_lies_within_any_text(query, passage):
     [scores] = sentence_scores(query, [passage], TinyEmbedder("test/pieces"))
     for start, end in scores:
         assert 0 <= start < end <= len(passage)
@@ -332,7 +332,7 @@ def test_the_offsets_count_characters_of_the_body(write, bear_index, sidecar_pat
 
 
 @pytest.mark.parametrize("query", ["boiler", "boiler pressure"])
-def test_one_or_two_words_mark_no_sentence(write, bear_index, sidecar_path, query):
+def test_a_query_of_one_or_two_words_marks_no_sentence(write, bear_index, sidecar_path, query):
     write(BearNote(f"# House log\n\n{PASSAGE}"))
     bear_index()
     [hit] = show(*found(sidecar_path, query)).hits

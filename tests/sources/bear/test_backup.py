@@ -15,7 +15,7 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.notes import Link, Note, Tag
 from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.bear import BearLibrary
-from datasette_bear_search.sources.bear import backup as bear_text
+from datasette_bear_search.sources.bear import backup as bear_backup
 from datasette_bear_search.sources.bear.backup import BearBackup
 from tests.support.bear_libraries import bear_library, day, tag_names
 from tests.support.exports import (
@@ -87,7 +87,7 @@ def test_links_lead_to_notes_that_come_later_and_to_headings(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("encrypted", [1, True, "1"])
-def test_of_an_encrypted_note_only_the_title_is_known(tmp_path: Path, encrypted: Any) -> None:
+def test_an_encrypted_note_has_only_its_title(tmp_path: Path, encrypted: Any) -> None:
     text = "# Secret\n#hidden [[Other]]\n- [ ] x\n![](a.png)"
     secret = bundle("My diary", text, encrypted=encrypted, encryptedData="c2VjcmV0")
     note = only(backup(tmp_path, secret))
@@ -95,7 +95,7 @@ def test_of_an_encrypted_note_only_the_title_is_known(tmp_path: Path, encrypted:
     assert (note.todos_open, note.has_image, note.links) == (0, False, ())
 
 
-def test_what_is_in_the_trash_is_read_only_when_asked_for(tmp_path: Path) -> None:
+def test_notes_in_the_trash_are_read_only_on_request(tmp_path: Path) -> None:
     source = backup(tmp_path, bundle("Kept", "# Kept"), bundle("Thrown away", "# X", trashed=1))
     assert read(source).keys() == {"Kept"}
     assert read(source, include_trashed=True)["X"].trashed
@@ -175,7 +175,7 @@ def test_pictures_and_files_are_known_without_being_opened(tmp_path: Path) -> No
     ],
 )  # fmt: skip
 def test_tags_are_read_as_bear_reads_them(text: str, tags: list[str]) -> None:
-    assert bear_text.tags(text) == tags
+    assert bear_backup.tags(text) == tags
 
 
 @pytest.mark.skipif(not SHARED, reason="needs a real library")
@@ -188,9 +188,9 @@ def test_title_tags_and_links_are_those_of_a_real_library() -> None:
     assert notes
     for note in notes:
         title, text = texts[note.key]
-        assert bear_text.first_line(text) == title
-        assert bear_text.tags(text) == sorted(tag_names(note))
-        assert [link for link in bear_text.links(text, keys) if link.key != note.key] == list(
+        assert bear_backup.first_line(text) == title
+        assert bear_backup.tags(text) == sorted(tag_names(note))
+        assert [link for link in bear_backup.links(text, keys) if link.key != note.key] == list(
             note.links
         )
 
@@ -202,12 +202,12 @@ def test_a_note_pinned_in_a_tag_is_so_in_any_case(tmp_path: Path) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="#a /[]|\n`\\1f.", max_size=60))
-def test_no_text_has_tags_that_are_none(text: str) -> None:
-    for tag in bear_text.tags(text):
+def test_no_text_has_invalid_tags(text: str) -> None:
+    for tag in bear_backup.tags(text):
         assert tag.strip() == tag
         assert all(tag.split("/"))
         assert "#" not in tag
-    bear_text.links(text, {"a": "1"})
+    bear_backup.links(text, {"a": "1"})
 
 
 # TextBundles
@@ -246,7 +246,7 @@ def test_a_folder_of_bundles_and_packs_is_read(tmp_path: Path) -> None:
     assert "broken.textpack is not a zip archive" in line
 
 
-def test_of_several_backups_in_a_folder_only_the_newest_is_read(tmp_path: Path) -> None:
+def test_only_the_newest_of_several_backups_is_read(tmp_path: Path) -> None:
     for number, text in enumerate(["# Diary\nplain", "# Other"]):
         path = zip_of(tmp_path / f"{number}.bear2bk", bundle("A", text, f"ID-{number}"))
         os.utime(path, (1714555800 + number, 1714555800 + number))
@@ -263,7 +263,7 @@ def test_an_archive_in_a_backup_is_read_but_none_among_attachments(tmp_path: Pat
     assert read(backup(tmp_path, attached)).keys() == {"A"}
 
 
-def test_of_a_note_that_is_there_twice_the_newer_version_counts(tmp_path: Path) -> None:
+def test_the_newer_version_of_a_duplicate_note_counts(tmp_path: Path) -> None:
     old = bundle("Old", "# Old", "SAME", modificationDate="2024-01-01T00:00:00Z")
     new = bundle("New", "# New", "SAME", modificationDate="2024-06-01T00:00:00Z")
     for bundles in ([old, new], [new, old]):
@@ -272,14 +272,14 @@ def test_of_a_note_that_is_there_twice_the_newer_version_counts(tmp_path: Path) 
         assert source.skipped == ["Old.textbundle: the same note as New.textbundle, not newer"]
 
 
-def test_of_two_versions_of_the_same_age_the_encrypted_one_counts(tmp_path: Path) -> None:
+def test_the_encrypted_one_of_two_equally_old_versions_counts(tmp_path: Path) -> None:
     plain, secret = bundle("Diary", "# Diary\nplain", "SAME"), bundle("X", "", "SAME", encrypted=1)
     for bundles in ([plain, secret], [secret, plain]):
         assert only(backup(tmp_path, *bundles)).encrypted
 
 
 @pytest.mark.parametrize("make", [zip_of, folder_of])
-def test_a_glance_tells_what_is_read(tmp_path: Path, make: Any) -> None:
+def test_a_backup_is_recognized_without_reading_it(tmp_path: Path, make: Any) -> None:
     path = make(tmp_path / "Notes.bear2bk", bundle("A", "# A"))
     assert BearBackup.reads(str(path))
     assert BearBackup.reads(str(tmp_path))
@@ -293,7 +293,7 @@ def test_a_glance_tells_what_is_read(tmp_path: Path, make: Any) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000])
-def test_a_note_of_which_nothing_is_known_is_skipped(tmp_path: Path, content: bytes) -> None:
+def test_a_note_without_metadata_is_skipped(tmp_path: Path, content: bytes) -> None:
     # The note might be encrypted or in the trash.
     broken = {**bundle("B", "# B"), "B.textbundle/info.json": content}
     source = backup(tmp_path, bundle("A", "# A"), broken)
@@ -333,7 +333,7 @@ def test_an_archive_without_notes_is_an_error(tmp_path: Path) -> None:
         list(backup(tmp_path).read())
 
 
-def test_a_copy_of_bears_own_data_is_told_from_a_backup(tmp_path: Path) -> None:
+def test_a_copy_of_bears_own_data_is_not_taken_for_a_backup(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"Unpack it and give the PATH of the database\.sqlite"):
         list(backup(tmp_path, {"Application Data/database.sqlite": "x"}).read())
 
@@ -352,7 +352,7 @@ def test_the_state_changes_with_the_backup(tmp_path: Path) -> None:
     ),
     ANY_JSON,
 )
-def test_no_json_makes_it_crash(tmp_path: Path, known: dict[str, Any], other: Any) -> None:
+def test_no_json_crashes_the_source(tmp_path: Path, known: dict[str, Any], other: Any) -> None:
     first, second = bundle("A", "# A\n#tag"), bundle("B", "# B")
     first["A.textbundle/info.json"] = {"net.shinyfrog.bear": known}
     second["B.textbundle/info.json"] = other

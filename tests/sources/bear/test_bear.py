@@ -124,7 +124,7 @@ def test_a_note_without_an_id_is_skipped(path: Path, key: str | None) -> None:
 
 
 @pytest.mark.parametrize("newer_first", [True, False])
-def test_of_two_rows_with_the_same_id_the_last_modified_is_read(
+def test_the_last_modified_of_two_rows_with_the_same_id_is_read(
     path: Path, newer_first: bool
 ) -> None:
     older = BearNote(title="Older", id="A", tags=("old",), created=day(1))
@@ -261,7 +261,7 @@ SECRET = BearNote(
 )
 
 
-def test_of_an_encrypted_note_only_what_bear_shows_of_it_is_read(path: Path) -> None:
+def test_an_encrypted_note_has_only_what_bear_shows_of_it(path: Path) -> None:
     bear_library(path, [SECRET, BearNote(title="Plain")])
     assert read_notes(path)["Diary"] == Note(
         key=read_notes(path)["Diary"].key,

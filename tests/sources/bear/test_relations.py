@@ -67,7 +67,7 @@ def test_a_tag_without_a_name_is_left_out(path: Path, name: str | None) -> None:
     assert tag_names(read_notes(path)["Tagged"]) == ["work"]
 
 
-def test_tags_of_no_note_and_of_notes_that_are_gone_are_no_matter(path: Path) -> None:
+def test_tags_of_missing_notes_are_ignored(path: Path) -> None:
     bear_library(path, [BearNote(title="Kept"), BearNote(title="Gone", tags=("x",), trashed=True)])
     add_tag(path, "ghost")
     edit(path, "insert into Z_5TAGS values (4711, 1), (1, 4711)")
@@ -121,7 +121,7 @@ def test_a_file_that_has_no_text_to_show_adds_none(path: Path, file: BearFile) -
     assert read_notes(path)["Scans"].attachments == "seen"
 
 
-def test_a_file_of_no_note_is_no_matter(path: Path) -> None:
+def test_a_file_of_no_note_is_ignored(path: Path) -> None:
     bear_library(path, [BearNote(title="Scans", files=(BearFile("a.png", ocr="words"),))])
     edit(path, "update ZSFNOTEFILE set ZNOTE = null")
     assert read_notes(path)["Scans"].attachments == ""

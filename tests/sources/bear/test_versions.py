@@ -59,7 +59,7 @@ def test_notes_and_tags_of_every_version_of_bear_are_read(path: Path, version: s
         ("1.5", False, False, False),
     ],
 )
-def test_what_a_version_of_bear_does_not_know_is_left_out(
+def test_columns_that_a_version_of_bear_lacks_are_left_out(
     path: Path, version: str, has_pins: bool, has_recognized_text: bool, has_links: bool
 ) -> None:
     plan = read_notes(bear_library(path, ALL_SORTS, version))["Plan"]
@@ -110,9 +110,7 @@ LOOK_ALIKE = "create table Z_11TAGS (Z_11NOTES integer, Z_99TAGS integer)"
     ],
     ids=["look-alike last", "look-alike first"],
 )
-def test_of_two_tables_that_look_alike_the_one_that_fits_is_read(
-    path: Path, tables: list[str]
-) -> None:
+def test_the_fitting_one_of_two_similar_tables_is_read(path: Path, tables: list[str]) -> None:
     bear_library(path, [BearNote(title="Plan", tags=("home",))])
     edit(path, "drop table Z_PRIMARYKEY")
     for sql in tables:
@@ -168,7 +166,7 @@ def test_notes_are_read_without_a_column_that_they_can_do_without(path: Path, co
 
 
 @pytest.mark.parametrize(("column", "says"), [("ZTRASHED", "trash"), ("ZENCRYPTED", "encrypted")])
-def test_a_flag_that_is_gone_and_would_keep_notes_out_is_said(
+def test_a_missing_flag_that_would_exclude_notes_gives_a_notice(
     path: Path, column: str, says: str
 ) -> None:
     bear_library(path, ALL_SORTS)

@@ -92,7 +92,7 @@ def test_tasks_are_todos_in_the_place_of_what_stands_for_them(tmp_path: Path) ->
     assert (note.todos_open, note.todos_done) == (1, 1)
 
 
-def test_what_is_encrypted_in_a_note_is_left_out(tmp_path: Path) -> None:
+def test_encrypted_parts_of_a_note_are_left_out(tmp_path: Path) -> None:
     secret = '<en-crypt hint="the usual" cipher="AES" length="128">RU5DMCR2SQ8U0qVD</en-crypt>'
     note = only(tmp_path, f"<div>before</div>{secret}<div>after</div>")
     assert note.body == "before\n\nafter"
@@ -178,7 +178,7 @@ def test_a_file_a_folder_and_a_zip_file_are_recognized(tmp_path: Path) -> None:
     ],
     ids=["cut", "broken", "no XML", "odd characters", "bomb", "another file"],
 )
-def test_what_can_not_be_read_is_one_line(
+def test_an_unreadable_note_gives_one_line(
     tmp_path: Path, xml: str, keys: list[str], reason: str
 ) -> None:
     source = EvernoteExport(folder_of(tmp_path, {"a.enex": xml}))

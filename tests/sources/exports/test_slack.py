@@ -149,7 +149,7 @@ def test_messages_of_bots_and_of_slack_itself_are_left_out(export) -> None:
     assert source.skipped == ["6 messages of bots and of Slack itself"]
 
 
-def test_what_a_bot_says_is_there_where_people_answer(export) -> None:
+def test_a_bots_message_is_kept_if_people_replied_to_it(export) -> None:
     source = export(says("Build failed", 0, "B1", **thread()), says("Fixed.", 9, **thread()))
     assert only(source).body == "**robot:** Build failed\n\n**Ada:** Fixed."
 
@@ -200,7 +200,7 @@ def test_slacks_markup_becomes_markdown(export, text: str, body: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["```code```", "&gt; quote", "• one\n• two", "1. one"])
-def test_what_has_to_begin_a_line_does(export, text: str) -> None:
+def test_block_markup_begins_a_new_line(export, text: str) -> None:
     assert only(export(says(text))).body.startswith("**Ada:**\n\n")
 
 
@@ -244,7 +244,7 @@ def test_with_an_address_a_note_opens_in_the_browser(export, team: str) -> None:
 
 
 @pytest.mark.parametrize("team", ["acme corp", "https://example.com/", "javascript:alert(1)//"])
-def test_what_is_no_address_is_refused(export, team: str) -> None:
+def test_an_invalid_address_is_refused(export, team: str) -> None:
     with pytest.raises(SourceError, match="must be the address of a Slack workspace"):
         export(says("Hi"), team=team)
 
@@ -279,21 +279,21 @@ def test_an_export_of_a_whole_organization_lists_its_people_elsewhere(tmp_path: 
     assert only(SlackExport(folder)).body == "**Ada:** Hi"
 
 
-def test_a_glance_tells_an_export_from_other_things(export, tmp_path: Path) -> None:
+def test_an_export_is_recognized_without_reading_it(export, tmp_path: Path) -> None:
     assert SlackExport.reads(export(says("Hi")).location)
     (tmp_path / "other.txt").write_text("text")
     others = [zip_of(tmp_path / "other.zip", {"a.txt": "x"}), tmp_path, tmp_path / "other.txt"]
     assert not any(SlackExport.reads(str(path)) for path in [*others, tmp_path / "nothing"])
 
 
-def test_an_archive_that_is_no_export_is_an_error(tmp_path: Path) -> None:
+def test_an_archive_that_is_not_an_export_gives_an_error(tmp_path: Path) -> None:
     path = zip_of(tmp_path / "other.zip", {"a.txt": "x"})
     with pytest.raises(SourceError, match="no export from Slack"):
         list(SlackExport(path).read())
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1, 2", b"\xff\xfe", b"9" * 5000, b"[" * 200_000])
-def test_a_day_that_is_no_json_is_skipped(export, content: bytes) -> None:
+def test_a_day_of_invalid_json_is_skipped(export, content: bytes) -> None:
     source = export(says("Hi"), files={"garden/2024-05-02.json": content})
     assert only(source).title == "#garden: Hi"
     [line] = source.skipped
@@ -314,7 +314,7 @@ def test_a_damaged_day_is_skipped(export) -> None:
     assert line.startswith("garden/2024-05-02.json: damaged")
 
 
-def test_people_that_can_not_be_read_go_by_their_ids(export) -> None:
+def test_people_whose_names_cannot_be_read_are_named_by_their_ids(export) -> None:
     source = export(says("Hi"), files={"users.json": b"{"})
     assert only(source).body == "**U1:** Hi"
     assert len(source.skipped) == 1
@@ -341,7 +341,7 @@ FIELDS = (
     message=st.dictionaries(st.sampled_from(FIELDS), ANY_JSON),
     messages=ANY_JSON,
 )
-def test_no_json_makes_it_crash(
+def test_no_json_crashes_the_source(
     export, people: Any, channels: Any, message: dict[str, Any], messages: Any
 ) -> None:
     source = export(

@@ -93,7 +93,7 @@ def test_documents_of_other_types_are_notes(
     assert (note.title, note.body, note.tags) == ("page", body, ())
 
 
-def test_what_google_knows_of_a_document_counts(tmp_path: Path) -> None:
+def test_dates_of_a_document_come_from_googles_metadata(tmp_path: Path) -> None:
     info = {
         "created": "2020-01-02T03:04:05.678Z",
         "last_modified_by_any_user": "2021-01-02T03:04:05.678Z",
@@ -111,7 +111,7 @@ def test_what_google_knows_of_a_document_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("info", [b"{", [], {"created": 7, "last_modified_by_any_user": {}}])
-def test_a_document_does_not_fall_with_what_is_known_of_it(tmp_path: Path, info: Any) -> None:
+def test_a_document_is_read_without_valid_metadata(tmp_path: Path, info: Any) -> None:
     [note] = export(tmp_path, {"Drive/a.txt": "x", "Drive/a.txt-info.json": info}).read()
     assert (note.created, note.modified) == (None, "2024-05-01T09:30:00Z")
 
@@ -157,7 +157,7 @@ def test_pictures_in_a_document_are_not_opened_but_described(tmp_path: Path) -> 
         (docx("<w:p>" * 5000 + "</w:p>" * 5000), "a damaged Word document"),
     ],
 )
-def test_what_is_no_document_of_words_is_skipped(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_a_damaged_document_is_skipped(tmp_path: Path, data: bytes, reason: str) -> None:
     source = export(tmp_path, {"Drive/bad.docx": data, "Drive/good.docx": docx(paragraph("x"))})
     assert read(source).keys() == {"good"}
     [line] = source.skipped
@@ -175,7 +175,7 @@ def test_a_document_that_unpacks_to_too_much_is_skipped(
     assert "unpacks to more than" in source.skipped[0]
 
 
-def test_of_a_very_long_document_the_words_are_kept(
+def test_a_very_long_document_keeps_its_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(documents, "LARGEST_WORD", 100)
@@ -201,7 +201,7 @@ def test_a_document_whose_entities_multiply_is_skipped() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.data())
-def test_no_damage_to_a_document_makes_it_crash(data: st.DataObject) -> None:
+def test_no_damage_to_a_document_crashes_the_source(data: st.DataObject) -> None:
     content = bytearray(docx(paragraph("Some words", "Heading1"), paragraph("and more")))
     for _ in range(data.draw(st.integers(1, 5))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
@@ -248,7 +248,7 @@ def test_a_note_in_keeps_trash_is_read_only_when_asked_for(tmp_path: Path) -> No
     assert read(source, include_trashed=True)["A"].trashed
 
 
-def test_what_else_is_in_keeps_folder_is_left_alone(tmp_path: Path) -> None:
+def test_other_files_in_keeps_folder_are_left_alone(tmp_path: Path) -> None:
     files = {
         "Keep/a.json": {"title": "A"},
         "Keep/a.html": "A",
@@ -274,7 +274,7 @@ def test_what_else_is_in_keeps_folder_is_left_alone(tmp_path: Path) -> None:
     ),
     ANY_JSON,
 )
-def test_no_json_makes_it_crash(tmp_path: Path, said: dict[str, Any], other: Any) -> None:
+def test_no_json_crashes_the_source(tmp_path: Path, said: dict[str, Any], other: Any) -> None:
     source = export(tmp_path, {"Keep/a.json": said, "Keep/b.json": other})
     for note in source.read(include_trashed=True):
         repr(vars(note)).encode()
@@ -306,7 +306,7 @@ def test_the_folder_of_drive_alone_can_be_read(tmp_path: Path) -> None:
     assert (note.key, tag_names(note)) == ("Drive/House/Drive/a.txt", ["House/Drive"])
 
 
-def test_a_glance_tells_an_export_from_other_things(tmp_path: Path) -> None:
+def test_an_export_is_recognized_without_reading_it(tmp_path: Path) -> None:
     other = zip_of(tmp_path / "other.zip", {"Drive/a.txt": "x"})
     photos = zip_of(tmp_path / "photos.zip", {"Takeout/Google Photos/a.jpg": "x"})
     folder = folder_of(tmp_path / "folder", {"a.md": "x"})
@@ -319,7 +319,7 @@ def test_an_export_of_other_products_is_an_error(tmp_path: Path) -> None:
         list(source.read())
 
 
-def test_what_can_not_be_read_is_skipped(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_skipped(tmp_path: Path) -> None:
     files = {f"Drive/{name}.txt": "words " * 50 for name in ("damaged", "locked", "good")}
     source = export(tmp_path, {**files, "Drive/binary.txt": bytes(range(32)) * 99})
     damage(source.path, "Takeout/Drive/damaged.txt")

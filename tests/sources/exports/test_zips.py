@@ -120,7 +120,7 @@ def test_only_what_changed_is_read_again(tmp_path: Path) -> None:
     assert [note.title for note in changed if isinstance(note, Note)] == ["Roof fix"]
 
 
-def test_what_is_no_archive_of_notes_is_not_taken_for_one(tmp_path: Path) -> None:
+def test_an_archive_without_notes_is_not_recognized(tmp_path: Path) -> None:
     for number, files in enumerate(({"a.txt": "x", "b.py": "x"}, {"a.zip": inner({"b.png": "x"})})):
         assert not NotesZip.reads(str(zip_of(tmp_path / f"{number}.zip", files)))
     assert not NotesZip.reads(str(zip_of(tmp_path / "a.docx", {"a.md": "x"})))
@@ -147,7 +147,7 @@ def test_archives_in_archives_are_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     assert source.skipped == ["bomb.md: larger than 20 MB"]
 
 
-def test_a_table_that_can_not_be_read_takes_no_page_with_it(tmp_path: Path) -> None:
+def test_an_unreadable_table_leaves_all_pages(tmp_path: Path) -> None:
     path = zip_of(tmp_path / "notes.zip", NOTION)
     encrypt(path, next(name for name in NOTION if "_all" in name))
     source = NotesZip(path)

@@ -74,7 +74,7 @@ def test_the_state_changes_when_anything_in_it_does(path: Path) -> None:
     assert file_source.FileSource(path).state() != before
 
 
-def test_what_is_not_there_has_a_state(tmp_path: Path) -> None:
+def test_a_missing_path_has_a_state(tmp_path: Path) -> None:
     assert file_source.FileSource(tmp_path / "nothing").state() == "none"
 
 
@@ -139,7 +139,7 @@ def test_paths_that_lead_out_of_an_archive_are_skipped(tmp_path: Path, name: str
     assert line.endswith(": leads out of the archive")
 
 
-def test_what_is_no_file_and_what_systems_leave_behind_is_not_there(tmp_path: Path) -> None:
+def test_special_files_and_system_files_are_left_out(tmp_path: Path) -> None:
     link = zipfile.ZipInfo("link.txt")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     path = tmp_path / "export.zip"
@@ -167,7 +167,7 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
         assert set(archive.files) == set(FILES)
 
 
-def test_names_that_macos_writes_without_saying_how_are_understood(tmp_path: Path) -> None:
+def test_names_that_macos_writes_without_an_encoding_flag_are_decoded(tmp_path: Path) -> None:
     path = zip_of(tmp_path / "export.zip", {"Übung.txt": "x"})
     path.write_bytes(path.read_bytes().replace(b"\x00\x08\x08\x00", b"\x00\x00\x08\x00"))
     with zipfile.ZipFile(path) as archive:
@@ -176,7 +176,7 @@ def test_names_that_macos_writes_without_saying_how_are_understood(tmp_path: Pat
         assert list(archive.files) == ["Übung.txt"]
 
 
-def test_a_date_of_1980_stands_for_none(tmp_path: Path) -> None:
+def test_a_date_of_1980_means_no_date(tmp_path: Path) -> None:
     path = tmp_path / "export.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(zipfile.ZipInfo("old.txt"), "x")
@@ -204,17 +204,17 @@ def test_a_damaged_file_is_skipped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\3\4", b"no zip at all", b"PK\5\6" + bytes(10)])
-def test_what_is_no_archive_is_said_so(tmp_path: Path, data: bytes) -> None:
+def test_a_file_that_is_not_an_archive_gives_a_clear_error(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "export.zip").write_bytes(data)
     assert "not a zip archive" in error(tmp_path / "export.zip")
 
 
-def test_a_path_where_nothing_is(tmp_path: Path) -> None:
+def test_a_missing_path_gives_an_error(tmp_path: Path) -> None:
     assert "There is nothing at" in error(tmp_path / "export.zip")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_an_archive_of_somebody_else_is_named_as_such(tmp_path: Path) -> None:
+def test_an_unreadable_archive_of_another_user_is_named(tmp_path: Path) -> None:
     path = zip_of(tmp_path / "export.zip", FILES)
     path.chmod(0)
     assert "You may not read" in error(path)

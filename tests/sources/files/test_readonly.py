@@ -320,7 +320,7 @@ def test_the_library_of_the_newest_bear_is_found_first(home: Path) -> None:
     assert default_location() == home / LOCATIONS[0]
 
 
-def test_without_bear_a_person_is_told_where_it_was_looked_for(home: Path) -> None:
+def test_without_bear_the_error_says_where_it_was_looked_for(home: Path) -> None:
     with pytest.raises(SourceError) as caught:
         default_location()
     message = str(caught.value)
@@ -404,7 +404,7 @@ def test_asking_for_the_state_opens_nothing(
         (errno.EIO, "Try again"),
     ],
 )
-def test_a_file_that_may_not_be_read_is_told_from_one_that_is_not_there(
+def test_the_error_for_a_forbidden_file_differs_from_that_for_a_missing_one(
     path: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int, advice: str
 ) -> None:
     bear_library(path, NOTES)
@@ -447,35 +447,35 @@ def test_every_complaint_of_sqlite_comes_with_advice(
     assert str(path) in message
 
 
-def test_a_path_where_nothing_is(path: Path) -> None:
+def test_a_missing_path_gives_an_error(path: Path) -> None:
     with left_untouched(path):
         message = error_of(path)
     assert f"There is no Bear database at {path}" in message
     assert "give the PATH" in message
 
 
-def test_a_path_below_a_file(path: Path) -> None:
+def test_a_path_below_a_file_gives_an_error(path: Path) -> None:
     bear_library(path, NOTES)
     assert "There is no Bear database" in error_of(path / "database.sqlite")
 
 
-def test_a_folder_without_a_database(path: Path) -> None:
+def test_a_folder_without_a_database_gives_an_error(path: Path) -> None:
     assert f"There is no Bear database at {path}" in error_of(path.parent)
 
 
-def test_something_that_is_not_a_file(path: Path) -> None:
+def test_a_path_that_is_not_a_file_gives_an_error(path: Path) -> None:
     os.mkfifo(path)
     assert "is not a file" in error_of(path)
 
 
-def test_an_empty_file(path: Path) -> None:
+def test_an_empty_file_gives_an_error(path: Path) -> None:
     path.touch()
     with left_untouched(path):
         assert "is empty" in error_of(path)
 
 
 @pytest.mark.parametrize("content", [b"# Just a note\n", b"SQLite", b"\0" * 5000])
-def test_a_file_that_is_not_a_database(path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_database_gives_an_error(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with left_untouched(path):
         assert "is not a database" in error_of(path)
@@ -489,7 +489,7 @@ def test_a_file_that_is_not_a_database(path: Path, content: bytes) -> None:
         "vacuum",
     ],
 )
-def test_a_database_that_is_not_bears(path: Path, sql: str) -> None:
+def test_a_database_of_another_app_gives_an_error(path: Path, sql: str) -> None:
     edit(path, "pragma user_version = 1")
     edit(path, sql)
     with left_untouched(path):
@@ -498,18 +498,18 @@ def test_a_database_that_is_not_bears(path: Path, sql: str) -> None:
     assert "PATH" in message
 
 
-def test_a_library_that_another_program_has_locked(
+def test_a_library_locked_by_another_program_gives_an_error(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bear_library(path, NOTES)
-    monkeypatch.setattr(readonly, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(readonly, "OWNER_BUSY_SECONDS", 0.1)
     with running_bear(path, "begin exclusive"), left_untouched(path):
         message = error_of(path)
     assert "busy" in message
     assert "Try again in a minute" in message
 
 
-def test_a_library_that_bear_left_half_saved(path: Path) -> None:
+def test_a_library_that_bear_left_half_saved_gives_an_error(path: Path) -> None:
     bear_library(path, NOTES)
     crash_bear(path, *HALF_A_SAVE)
     assert path.with_name("database.sqlite-journal").stat().st_size > 0
@@ -538,7 +538,7 @@ def cut_off(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [damage_header, damage_pages, cut_off])
-def test_a_damaged_library(path: Path, damage: Callable[[bytes], bytes]) -> None:
+def test_a_damaged_library_gives_an_error(path: Path, damage: Callable[[bytes], bytes]) -> None:
     bear_library(path, NOTES)
     path.write_bytes(damage(path.read_bytes()))
     with left_untouched(path):

@@ -74,14 +74,14 @@ def test_hidden_files_and_folders_of_software_are_not_notes(tmp_path: Path) -> N
         ([], ["a.md", "Templates/t.md", "work/b.md", "work/draft-c.md", "work/Templates/d.md"]),
     ],
 )
-def test_what_is_excluded_by_name_or_pattern_is_not_read(tmp_path: Path, exclude, kept) -> None:
+def test_files_excluded_by_name_or_pattern_are_not_read(tmp_path: Path, exclude, kept) -> None:
     paths = ["a.md", "Templates/t.md", "work/b.md", "work/draft-c.md", "work/Templates/d.md"]
     write_files(tmp_path, dict.fromkeys(paths, ""))
     assert sorted(read(MarkdownFolder, tmp_path, exclude=exclude)) == sorted(kept)
 
 
 @needs_posix
-def test_names_that_are_no_unicode_are_written_so_that_they_can_be_stored(tmp_path: Path) -> None:
+def test_names_that_are_not_unicode_are_stored_with_escapes(tmp_path: Path) -> None:
     try:
         (tmp_path / os.fsdecode(b"caf\xe9.md")).write_text("Coffee")
     except OSError:
@@ -105,12 +105,12 @@ def test_names_with_odd_characters_are_names(tmp_path: Path, name: str) -> None:
 # What is left out
 
 
-def test_a_folder_that_is_not_there_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_folder_gives_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"There is nothing at .*gone.*give its new PATH"):
         read(MarkdownFolder, tmp_path / "gone")
 
 
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_folder_gives_an_error(tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("")
     with pytest.raises(SourceError, match="is not a folder"):
         read(MarkdownFolder, tmp_path / "note.md")
@@ -121,7 +121,7 @@ def test_an_empty_folder_is_an_error_because_its_drive_may_be_away(tmp_path: Pat
         read(MarkdownFolder, tmp_path)
 
 
-def test_what_is_no_text_is_left_out_with_a_line(tmp_path: Path) -> None:
+def test_a_binary_file_is_left_out_with_a_line(tmp_path: Path) -> None:
     write_files(tmp_path, {"picture.md": b"\x89PNG\r\n\x1a\n" + bytes(200), "note.md": "Text"})
     assert left_out(MarkdownFolder(tmp_path, "notes")) == [
         "picture.md: not text, whatever its name says"
@@ -168,7 +168,7 @@ def test_files_and_folders_that_vanish_while_the_folder_is_read_are_left_out(
 
 
 @needs_posix
-def test_links_are_not_followed_and_said_to_be_there(tmp_path: Path) -> None:
+def test_symbolic_links_are_listed_but_not_followed(tmp_path: Path) -> None:
     write_files(tmp_path / "outside", {"secret.md": "", "file.txt": ""})
     root = write_files(tmp_path / "notes", {"a.md": "", "sub/b.md": "", "x.png": ""})
     (root / "out").symlink_to(tmp_path / "outside")
@@ -232,7 +232,7 @@ def refuse(monkeypatch, call: str, name: str, number: int = 13) -> None:
 @pytest.mark.parametrize(
     ("number", "reason"), [(13, "you may not read it"), (5, "can't be read (Input/output error)")]
 )
-def test_what_cannot_be_read_is_left_out_with_a_line(
+def test_an_unreadable_file_is_left_out_with_a_line(
     tmp_path: Path, monkeypatch, number: int, reason: str
 ) -> None:
     write_files(tmp_path, {"a.md": "", "locked.md": "", "sub/b.md": ""})
@@ -243,7 +243,7 @@ def test_what_cannot_be_read_is_left_out_with_a_line(
     assert source.skipped == [f"sub/: {reason}", f"locked.md: {reason}"]
 
 
-def test_what_cannot_be_read_now_stays_as_it_was(tmp_path: Path, monkeypatch) -> None:
+def test_a_note_that_cannot_be_read_now_stays_as_it_was(tmp_path: Path, monkeypatch) -> None:
     write_files(tmp_path, {"a.md": "", "locked.md": "", "sub/b.md": "", "subway.md": ""})
     known = stamps(tmp_path)
     write_files(tmp_path, {"locked.md": "new"})
@@ -324,7 +324,7 @@ def changed(
     )
 
 
-def test_files_that_are_as_they_were_are_not_opened(tmp_path: Path, monkeypatch) -> None:
+def test_unchanged_files_are_not_opened(tmp_path: Path, monkeypatch) -> None:
     write_files(tmp_path, {"a.md": "", "sub/b.txt": ""})
     known = stamps(tmp_path)
     assert isinstance(MarkdownFolder(tmp_path, "notes"), Incremental)
@@ -336,7 +336,7 @@ def test_files_that_are_as_they_were_are_not_opened(tmp_path: Path, monkeypatch)
     assert changed(tmp_path, known) == ([], ["a.md", "sub/b.txt"])
 
 
-def test_what_changed_is_read_and_what_is_gone_is_not_told_of(tmp_path: Path) -> None:
+def test_changed_files_are_read_and_deleted_ones_are_not_reported(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.md": "old", "b.md": "", "c.md": ""})
     known = stamps(tmp_path)
     write_files(tmp_path, {"a.md": "new", "d.md": ""})
@@ -423,7 +423,7 @@ def test_reading_changes_nothing(tmp_path: Path) -> None:
         ({"url": 5}, "url must be an address with {path} or"),
     ],
 )
-def test_an_option_that_makes_no_sense_is_an_error_that_says_so(tmp_path, options, message) -> None:
+def test_an_invalid_option_gives_a_clear_error(tmp_path, options, message) -> None:
     with pytest.raises(SourceError, match=message):
         MarkdownFolder(tmp_path, "notes", **options)
 

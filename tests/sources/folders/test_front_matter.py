@@ -60,7 +60,7 @@ def test_a_title_stays_as_it_is_written(tmp_path: Path, title: str) -> None:
     assert markdown(tmp_path, f"---\ntitle: {title}\n---\nText").title == title
 
 
-def test_what_else_somebody_wrote_there_is_searched_and_what_programs_wrote_is_not(
+def test_texts_in_other_properties_are_searched_but_values_of_programs_are_not(
     tmp_path: Path,
 ) -> None:
     note = markdown(
@@ -99,7 +99,7 @@ def test_the_dates_of_other_apps_are_dates_and_not_text(tmp_path: Path) -> None:
     assert note.body == "Text"
 
 
-def test_empty_front_matter_says_nothing(tmp_path: Path) -> None:
+def test_empty_front_matter_has_no_properties(tmp_path: Path) -> None:
     assert markdown(tmp_path, "---\n---\n# Title\nText").body == "Text"
 
 

@@ -87,7 +87,7 @@ def test_a_change_that_is_not_committed_was_made_when_the_file_was_written(clone
     assert found["untracked.md"][1] > "2024"
 
 
-def test_what_was_committed_is_read_again_and_nothing_else(clone: Path) -> None:
+def test_only_files_of_new_commits_are_read_again(clone: Path) -> None:
     write_files(clone, {"a.md": "three"})
     source = MarkdownFolder(clone, "notes")
     before, known = source.state(), {note.key: note.stamp for note in source.read()}
@@ -103,7 +103,7 @@ def test_the_first_commit_of_a_shallow_clone_dates_nothing(clone: Path, tmp_path
 
 
 @pytest.mark.parametrize("missing", ["git", "repository", "commit"])
-def test_without_git_a_repository_or_a_commit_the_files_have_the_dates(
+def test_without_git_or_commits_dates_come_from_the_files(
     clone: Path, tmp_path: Path, monkeypatch, missing: str
 ) -> None:
     if missing == "git":

@@ -18,7 +18,7 @@ def test_a_folder_with_logseqs_settings_and_pages_is_a_graph(tmp_path: Path) -> 
     assert kind_of(str(write_files(tmp_path / "folder", {"logseq/a.md": ""}))) == "markdown"
 
 
-def test_a_page_with_everything(tmp_path: Path) -> None:
+def test_a_page_has_its_title_tags_dates_and_text(tmp_path: Path) -> None:
     graph(
         tmp_path,
         {
@@ -195,7 +195,7 @@ def test_front_matter_is_read_in_a_graph_too(tmp_path: Path) -> None:
     assert (note.title, note.body) == ("Tea", "- first block")
 
 
-def test_backups_and_other_things_are_no_pages(tmp_path: Path) -> None:
+def test_backups_and_other_files_are_not_pages(tmp_path: Path) -> None:
     graph(
         tmp_path,
         {
@@ -208,7 +208,7 @@ def test_backups_and_other_things_are_no_pages(tmp_path: Path) -> None:
     assert list(read(LogseqGraph, tmp_path)) == ["other.md", "pages/a.md"]
 
 
-def test_what_logseq_hides_is_not_read(tmp_path: Path) -> None:
+def test_pages_that_logseq_hides_are_not_read(tmp_path: Path) -> None:
     graph(
         tmp_path,
         {

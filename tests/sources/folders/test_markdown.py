@@ -123,7 +123,7 @@ def test_a_day_before_a_files_name_is_when_it_was_created(
 
 
 @pytest.mark.parametrize("path", ["2024-05-011.md", "2024-13-01 x.md", "on 2024-05-01.md"])
-def test_other_numbers_in_a_files_name_are_no_days(tmp_path: Path, path: str) -> None:
+def test_other_numbers_in_a_files_name_are_not_days(tmp_path: Path, path: str) -> None:
     assert markdown(tmp_path, "Text", path).created != "2024-05-01T12:00:00Z"
 
 
@@ -156,7 +156,7 @@ def test_a_title_with_a_tag_and_a_link_has_both(tmp_path: Path) -> None:
     assert (note.title, note.body) == ("Tea #drinks, as b", "Green.")
 
 
-def test_the_folder_of_a_single_note_is_no_tag(tmp_path: Path) -> None:
+def test_the_folder_of_a_single_note_is_not_a_tag(tmp_path: Path) -> None:
     notion = "Garden 0123456789abcdef0123456789abcdef"
     write_files(
         tmp_path, {"1064/README.md": "", "zet/1065/index.md": "", f"{notion}/Beds.md": "Text"}
@@ -165,12 +165,12 @@ def test_the_folder_of_a_single_note_is_no_tag(tmp_path: Path) -> None:
     assert [tag_names(note) for note in notes.values()] == [[], ["Garden"], ["zet"]]
 
 
-def test_words_with_a_hash_can_be_no_tags(tmp_path: Path) -> None:
+def test_an_option_keeps_words_with_a_hash_from_being_tags(tmp_path: Path) -> None:
     note = markdown(tmp_path, "---\ntags: tea\n---\n#define #include", inline_tags=False)
     assert tag_names(note) == ["tea"]
 
 
-def test_the_folder_of_a_note_is_a_tag_unless_told_otherwise(tmp_path: Path) -> None:
+def test_the_folder_of_a_note_is_a_tag_unless_an_option_says_no(tmp_path: Path) -> None:
     write_files(
         tmp_path, {"README.md": "", "python/decorators.md": "", "web/css/grid.md": "#web/css"}
     )
@@ -321,7 +321,7 @@ def test_a_note_opens_where_the_option_says(tmp_path: Path, template: str, url: 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all names are Unicode")
-def test_a_note_whose_file_name_is_no_unicode_opens_too(tmp_path: Path) -> None:
+def test_a_note_whose_file_name_is_not_unicode_can_be_opened(tmp_path: Path) -> None:
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xe9.md")).write_text("Text")
     [note] = read(MarkdownFolder, tmp_path, url="vscode://file{absolute}").values()
     assert note.url == f"vscode://file{tmp_path}/%E9.md"
@@ -402,7 +402,7 @@ def test_a_link_in_a_page_whose_label_is_its_address_is_a_link(tmp_path: Path) -
         ("", "page", ""),
     ],
 )
-def test_pages_are_read_as_they_come(
+def test_html_pages_of_many_kinds_are_read(
     tmp_path: Path, html: str, title: str, body: str | None
 ) -> None:
     note = markdown(tmp_path, html, "page.html")
@@ -412,7 +412,7 @@ def test_pages_are_read_as_they_come(
         assert (note.title, note.body) == (title, body)
 
 
-def test_what_a_site_is_made_from_is_no_note(tmp_path: Path) -> None:
+def test_layouts_and_templates_of_a_site_are_not_notes(tmp_path: Path) -> None:
     names = ["requirements.txt", "LICENSE.txt", "_layouts/x.html", "_site/a.html", "_includes/b.md"]
     write_files(
         tmp_path,
@@ -443,7 +443,7 @@ def test_a_page_too_long_to_be_parsed_keeps_its_words(tmp_path: Path) -> None:
 # Which folders are read
 
 
-def test_a_folder_with_notes_in_it_is_one_of_these(tmp_path: Path) -> None:
+def test_a_folder_with_notes_is_recognized(tmp_path: Path) -> None:
     assert (
         kind_of(str(write_files(tmp_path / "til", {".git/x": "", "python/a.md": ""}))) == "markdown"
     )

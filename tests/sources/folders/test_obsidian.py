@@ -31,7 +31,7 @@ def test_a_folder_with_obsidians_settings_is_a_vault(tmp_path: Path) -> None:
     assert kind_of(str(both)) == "logseq"
 
 
-def test_a_note_with_everything(tmp_path: Path) -> None:
+def test_a_note_has_its_title_tags_dates_and_text(tmp_path: Path) -> None:
     vault(
         tmp_path,
         {
@@ -125,7 +125,7 @@ def test_links_are_resolved_as_obsidian_does(tmp_path: Path, link: str, target: 
     assert link_keys(read(ObsidianVault, tmp_path)["Here/Note.md"]) == ([target] if target else [])
 
 
-def test_of_equal_names_elsewhere_the_shortest_path_is_meant(tmp_path: Path) -> None:
+def test_a_link_to_an_ambiguous_name_means_the_shortest_path(tmp_path: Path) -> None:
     vault(tmp_path, {"Long/Path/Beans.md": "", "Z/Beans.md": "", "Here/Note.md": "[[Beans]]"})
     assert link_keys(read(ObsidianVault, tmp_path)["Here/Note.md"]) == ["Z/Beans.md"]
 
@@ -167,7 +167,7 @@ def test_a_copy_of_a_vault_opens_the_vault(tmp_path: Path) -> None:
 # What isn't read
 
 
-def test_settings_are_no_notes_and_the_trash_only_if_asked_for(tmp_path: Path) -> None:
+def test_settings_are_not_notes_and_the_trash_is_read_only_on_request(tmp_path: Path) -> None:
     vault(
         tmp_path,
         {".obsidian/x/README.md": "", ".trash/Old.md": "", ".trash/sub/Older.md": "", "a.md": ""},
@@ -210,7 +210,7 @@ def test_the_files_that_obsidian_excludes_are_not_read(tmp_path: Path, filters, 
     ["", "no JSON", "[]", "{}", '{"userIgnoreFilters": 3}', '{"userIgnoreFilters": [3]}',
                  '{"userIgnoreFilters": ["/(/"]}', '{"userIgnoreFilters": null}'],
 )  # fmt: skip
-def test_settings_that_make_no_sense_keep_nothing_from_being_read(tmp_path, settings) -> None:
+def test_invalid_settings_keep_no_note_from_being_read(tmp_path, settings) -> None:
     vault(tmp_path, {"a.md": "", ".obsidian/app.json": settings})
     source = ObsidianVault(tmp_path, "notes")
     assert list(by_key(source.read())) == ["a.md"]

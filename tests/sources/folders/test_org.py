@@ -116,7 +116,7 @@ Buy beams, ![](<./ridge.png>).
         ("[[Raised beds]] [[roam:Soil][earth]]", "a", "[[Raised beds]] [[Soil|earth]]"),
     ],
 )
-def test_what_is_written_by_hand_is_read(text: str, title: str, words: str) -> None:
+def test_hand_written_org_files_are_read(text: str, title: str, words: str) -> None:
     parsed = org.parse(text, "a")
     assert (parsed.title, parsed.body) == (title, words)
 
@@ -147,7 +147,7 @@ def test_a_link_by_id_is_found_when_its_note_comes_or_changes(tmp_path: Path) ->
     assert again.keys() == {"a.org", "b.org"}
 
 
-def test_logseqs_properties_of_a_headline_without_words_are_no_tag() -> None:
+def test_logseqs_properties_of_an_empty_headline_are_not_tags() -> None:
     parsed = org.parse("**** :PROPERTIES:\n:id: 60acdeba\n:END:\nTimer", "a")
     assert (parsed.tags, parsed.body) == ([], "#### \n\nTimer")
 

@@ -74,7 +74,7 @@ def test_unicode_is_read_in_all_its_forms(data: bytes, text: str) -> None:
         (f"{JAPANESE}\n" * 1000, "cp932"),
     ],
 )
-def test_what_older_programs_wrote_is_recognized(text: str, encoding: str) -> None:
+def test_encodings_of_older_programs_are_recognized(text: str, encoding: str) -> None:
     assert decode(text.encode(encoding)) == text
 
 
@@ -104,7 +104,7 @@ def test_an_encoding_that_was_named_is_used_where_the_text_is_not_unicode() -> N
         b"\0" * 100,
     ],
 )
-def test_what_is_no_text_is_said_to_be_none(data: bytes) -> None:
+def test_binary_data_is_not_text(data: bytes) -> None:
     with pytest.raises(Unreadable):
         decode(data)
 
@@ -172,7 +172,7 @@ def test_dates_are_read_in_the_shapes_that_people_and_programs_write(written, mo
         "2024-05-01 " + "x" * 1000, "2024-05-01T09:30:00+99:99",
     ],
 )  # fmt: skip
-def test_what_names_no_single_day_is_no_date(written) -> None:
+def test_a_text_that_names_no_single_day_is_not_a_date(written) -> None:
     assert parse_timestamp(written) is None
 
 

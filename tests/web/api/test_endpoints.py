@@ -122,11 +122,11 @@ async def test_the_largest_page_is_max(datasette):
         ("/-/bear-search/note/1.json?passag=1", "Did you mean passage?"),
     ],
 )
-async def test_a_parameter_that_there_is_not_is_an_error_for_programs(datasette, path, message):
+async def test_an_unknown_parameter_is_an_error_for_programs(datasette, path, message):
     assert message in await error(datasette, path)
 
 
-async def test_what_datasette_or_the_page_may_be_given_is_let_pass(datasette):
+async def test_parameters_of_datasette_and_of_the_page_are_accepted(datasette):
     assert await rows(datasette, "&_trace=1&_ttl=0&_nl=on")
     page = await get(datasette, "/-/bear-search?q=roof&utm_source=mail&fbclid=1&tags=old")
     assert "Cabin roof" in page.text
@@ -137,7 +137,7 @@ async def test_what_datasette_or_the_page_may_be_given_is_let_pass(datasette):
     await get(datasette, address.replace("&amp;", "&").removeprefix("http://localhost"))
 
 
-async def test_who_only_asks_what_there_is_starts_no_search(datasette, monkeypatch):
+async def test_head_and_options_start_no_search(datasette, monkeypatch):
     monkeypatch.setattr(Pipeline, "plan", None)
     for path in (SEARCH, "/-/bear-search?q=roof"):
         head = await datasette.client.request("HEAD", path)
@@ -207,7 +207,7 @@ def values(schema: dict[str, Any]) -> Iterator[str]:
             yield ""
 
 
-async def test_what_it_says_is_taken_and_answered(datasette):
+async def test_the_api_accepts_and_returns_what_its_description_says(datasette):
     for path, methods in openapi.description()["paths"].items():
         operation, address = methods["get"], path.replace("{id}", "1")
         schema = whole(operation["responses"]["200"])["content"]["application/json"]["schema"]
@@ -335,7 +335,7 @@ async def test_each_index_has_its_own_permissions(both, actor):
 
 
 @pytest.mark.skipif(not IS_1_0, reason="Datasette before 1.0 has no permissions of plugins")
-async def test_who_may_only_search_gets_around_neither_redaction_nor_hidden_tags(
+async def test_the_permission_to_search_circumvents_neither_redaction_nor_hidden_tags(
     tmp_path, index_notes
 ):
     pytest.importorskip("detect_secrets", reason="what finds secrets isn't installed")

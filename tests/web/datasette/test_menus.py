@@ -80,14 +80,14 @@ async def test_a_note_leads_to_the_page_where_it_is_read(datasette):
     assert match["description"] == "3 May 2024"
 
 
-async def test_the_title_that_was_typed_comes_first(datasette):
+async def test_the_note_with_the_typed_title_is_first(datasette):
     assert (await matches(datasette, "rooftop"))[0]["name"] == "Rooftop"
     assert (await matches(datasette, "roof"))[0]["name"].startswith("Roof")
     in_any_order = {match["name"] for match in await matches(datasette, "church+roof")}
     assert "Roof of the church in Évora" in in_any_order
 
 
-async def test_of_the_same_note_from_two_sources_one_is_there(datasette, path):
+async def test_the_same_note_from_two_sources_is_listed_once(datasette, path):
     edit(path, "update notes set copy_of = 3 where title = 'Cabin roof'")
     found = {match["name"] for match in await matches(datasette, "roof")}
     assert found == {"Rooftop", "Roof of the church in Évora"}
@@ -123,7 +123,7 @@ async def test_addresses_have_the_base_url(path):
 
 
 @pytest.mark.parametrize(("actor", "count"), [(None, 0), ("stranger", 0), ("owner", 1)])
-async def test_only_who_may_view_the_database_sees_them(path, actor, count):
+async def test_only_people_who_may_view_the_database_see_notes_in_the_menu(path, actor, count):
     datasette = configured([path], {"databases": {path.stem: {"allow": {"id": "owner"}}}})
     assert len(await matches(datasette, "rooftop", actor=actor)) == count
     assert len(await matches(datasette, "rooftop", "search", actor=actor)) == count
@@ -176,7 +176,7 @@ async def items(datasette, typed) -> list[str]:
     return [item["label"] for part in fragments for item in json.loads(part.params["items"])]
 
 
-async def test_of_a_sidecar_that_is_no_database_any_more_there_are_no_notes(datasette, path):
+async def test_a_sidecar_that_stopped_being_a_database_lists_no_notes(datasette, path):
     assert "Rooftop" in await items(datasette, "roof")
     path.write_bytes(b"no database" * 1000)
     assert await items(datasette, "roof") == []

@@ -109,7 +109,7 @@ async def test_the_home_page_has_the_search_in_its_menu(datasette):
 
 
 @pytest.mark.parametrize("actor", [None, "stranger"])
-async def test_who_may_not_view_the_database_sees_no_way_in(path, actor):
+async def test_people_who_may_not_view_the_database_get_no_links(path, actor):
     datasette = configured(
         [path],
         {
@@ -156,7 +156,7 @@ async def test_programs_get_the_values_as_they_stand(datasette):
 
 
 @pytest.mark.parametrize("place", ["/notes/notes?id=3", "/notes/notes/3"])
-async def test_what_is_in_a_note_is_escaped(datasette, path, place):
+async def test_text_of_a_note_is_escaped(datasette, path, place):
     edit(path, "update notes set url = 'javascript:alert(1)', attachments = '<img src=x>'")
     html = await page(datasette, place)
     assert "<script>alert(1)" not in html
@@ -170,7 +170,7 @@ async def test_what_is_in_a_note_is_escaped(datasette, path, place):
 @pytest.mark.parametrize(
     "value", ["'cabin'", "'7'", "7", "'[1, 2]'", "'{}'", "'[]'", "''", "null", "x'ff'"]
 )
-async def test_what_is_no_list_of_tags_is_left_alone(datasette, value):
+async def test_a_value_that_is_not_a_list_of_tags_is_left_alone(datasette, value):
     html = await page(datasette, f"{SQL}select+{value}+as+tags,+{value}+as+note_id,+{value}+as+url")
     assert "bear-search" not in cell(html, "tags")
     assert "bear-search" not in cell(html, "url")
@@ -223,7 +223,7 @@ async def test_notes_are_sorted_and_can_be_narrowed(datasette):
     }  # fmt: skip
 
 
-async def test_the_machinery_is_hidden(datasette):
+async def test_internal_tables_are_hidden(datasette):
     tables = (await get(datasette, "/notes.json")).json()["tables"]
     shown = {table["name"] for table in tables if not table["hidden"]}
     assert shown == {"notes", "passages", "tags"}
@@ -238,7 +238,7 @@ async def test_tables_and_columns_are_described(datasette):
     assert 'data-column-description="1 = encrypted, title only"' in html
 
 
-async def test_what_is_described_is_there(path):
+async def test_every_described_table_and_column_exists(path):
     with closing(sqlite3.connect(path)) as db:
         for table in set(datasette_metadata.TABLES) - set(schema.HIDDEN_TABLES):
             described = datasette_metadata.TABLES[table].get("columns", {})
@@ -250,7 +250,7 @@ async def test_what_is_described_is_there(path):
 @pytest.mark.parametrize(
     ("own", "first"), [({"sort": "title"}, "3"), ({"sort_desc": "created"}, "2"), ({}, "2")]
 )
-async def test_the_owner_s_own_order_comes_first(path, own, first):
+async def test_the_owners_sort_order_wins(path, own, first):
     own = {"databases": {path.stem: {"tables": {"notes": {**own, "facets": ["trashed"]}}}}}
     datasette = configured([path], own)
     html = await page(datasette, "/notes/notes")
@@ -260,7 +260,7 @@ async def test_the_owner_s_own_order_comes_first(path, own, first):
     assert set(facets) == {"trashed"}
 
 
-async def test_the_owner_s_own_descriptions_come_first(path):
+async def test_the_owners_descriptions_win(path):
     own = {"description": "Mine", "columns": {"key": "My key"}}
     metadata = {"databases": {path.stem: {"tables": {"notes": own}}}}
     html = await page(Datasette([str(path)], metadata=metadata), "/notes/notes")
@@ -328,7 +328,7 @@ async def test_a_broken_index_does_not_keep_datasette_from_starting(path, tmp_pa
         await get(Datasette([str(path)]), place)
 
 
-async def test_a_file_that_is_no_database_has_nothing_of_ours(tmp_path):
+async def test_a_file_that_is_not_a_database_gets_no_links(tmp_path):
     # Datasette can't show such a file, and before 1.0 it then shows nothing at all, so this test
     # calls the hooks.
     file = tmp_path / "notes.db"
@@ -339,11 +339,11 @@ async def test_a_file_that_is_no_database_has_nothing_of_ours(tmp_path):
     assert await menus.menu_links(datasette, None) == []
     assert await menus.table_links(datasette, None, "notes", "notes") == []
     assert datasette_metadata.metadata(datasette) == {}
-    assert cells.render(datasette, "notes", "notes", "title", "Roof", {"id": 1}) is None
+    assert cells.rendered_cell(datasette, "notes", "notes", "title", "Roof", {"id": 1}) is None
     assert await cells.css_urls(datasette, None, "notes") == []
 
 
-async def test_another_plugin_s_cells_come_first_if_it_wants_to(datasette):
+async def test_another_plugin_may_render_cells_first(datasette):
     class Shout:
         __name__ = "Shout"
 

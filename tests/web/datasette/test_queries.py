@@ -73,7 +73,7 @@ SEARCHES = [
 ]
 
 
-async def test_it_finds_what_the_page_finds_in_the_same_order(index):
+async def test_the_stored_search_finds_what_the_page_finds_in_the_same_order(index):
     datasette = Datasette([str(index())])
     await warm(datasette)
     for query in SEARCHES:
@@ -96,7 +96,7 @@ async def test_a_row_has_the_words_that_were_found(index):
     assert row["notice"] is None
 
 
-async def test_where_only_the_title_has_the_words_the_text_says_more(index):
+async def test_a_match_in_the_title_shows_the_beginning_of_the_text(index):
     datasette = Datasette([str(index())])
     [row] = await rows(datasette, "bear_search", q="lentil tag:recipes in:title")
     assert row["text"] == "Red lentils, carrots, cumin."
@@ -112,14 +112,14 @@ async def test_more_like_this_finds_what_its_page_finds(index):
 
 
 @pytest.mark.parametrize("note", ["", "999", "0", "-1", "roof", "1.5", "9" * 30, "١"])
-async def test_no_note_is_like_one_that_there_is_not(index, note):
+async def test_an_unknown_note_has_no_similar_notes(index, note):
     assert await rows(Datasette([str(index())]), "bear_similar", id=note) == []
 
 
 # What is missing
 
 
-async def test_without_vectors_it_answers_by_words_and_says_so(index):
+async def test_without_vectors_the_query_finds_words_with_a_notice(index):
     datasette = Datasette([str(index("--no-semantic"))])
     found = await rows(datasette, "bear_search", q="roof")
     assert {row["title"] for row in found} == {"Cabin roof", "Roof of the church", "Old plans"}
@@ -128,7 +128,7 @@ async def test_without_vectors_it_answers_by_words_and_says_so(index):
     assert "datasette bear-index" in (await rows(datasette, "bear_similar", id=1))[0]["notice"]
 
 
-async def test_while_the_model_loads_it_answers_by_words_and_says_so(index):
+async def test_while_the_model_loads_the_query_finds_words_with_a_notice(index):
     class Slow(TinyEmbedder):
         def open_model(self):
             time.sleep(0.5)
@@ -145,7 +145,7 @@ async def test_while_the_model_loads_it_answers_by_words_and_says_so(index):
     assert first["notice"] is None
 
 
-async def test_without_its_model_it_answers_by_words_and_says_why(index):
+async def test_without_its_model_the_query_finds_words_and_says_why(index):
     class Missing(TinyEmbedder):
         def open_model(self):
             raise ModelUnavailable("The model went on holiday.")
@@ -160,7 +160,7 @@ async def test_without_its_model_it_answers_by_words_and_says_why(index):
     assert "The model went on holiday." in first["notice"]
 
 
-async def test_a_correction_is_told(index):
+async def test_a_correction_gives_a_notice(index):
     datasette = Datasette([str(index("--no-semantic"))])
     first = (await rows(datasette, "bear_search", q="lentls"))[0]
     assert first["title"] == "Lentil soup"
@@ -170,7 +170,7 @@ async def test_a_correction_is_told(index):
 
 
 @pytest.mark.parametrize("call", ["bear_search('roof')", "bear_similar(1)"])
-async def test_who_reaches_the_time_limit_is_told_so(index, call, monkeypatch):
+async def test_a_query_that_reaches_the_time_limit_says_so(index, call, monkeypatch):
     path = index("--no-semantic")
     # Replace the search's statement by one that never ends in time.
     endless = (
@@ -225,7 +225,7 @@ COUNTS = {
 }
 
 
-async def test_the_functions_take_anything(connection):
+async def test_the_functions_accept_any_value(connection):
     counted = {
         call: connection.execute(f"select count(*) from json_each({call})").fetchone()[0]
         for call in COUNTS
@@ -233,7 +233,7 @@ async def test_the_functions_take_anything(connection):
     assert counted == COUNTS
 
 
-async def test_what_is_found_can_be_joined(connection):
+async def test_found_notes_can_be_joined_with_tables(connection):
     sql = """
         select tags.name
         from json_each(bear_search('leaks')) as found
@@ -249,7 +249,9 @@ async def test_what_is_found_can_be_joined(connection):
 
 @pytest.mark.parametrize(("actor", "status"), [(None, 403), ("stranger", 403), ("owner", 200)])
 @pytest.mark.parametrize("query", ["bear_search", "bear_similar"])
-async def test_only_who_may_view_the_database_may_run_them(index, query, actor, status):
+async def test_only_people_who_may_view_the_database_may_run_stored_queries(
+    index, query, actor, status
+):
     path = index("--no-semantic")
     datasette = configured([path], {"databases": {path.stem: {"allow": {"id": "owner"}}}})
     for format_ in ("", ".json"):
@@ -257,7 +259,7 @@ async def test_only_who_may_view_the_database_may_run_them(index, query, actor, 
         assert ("Old plans" in response.text) is (status == 200)
 
 
-async def test_they_need_no_permission_to_run_sql(index):
+async def test_stored_queries_need_no_permission_to_run_sql(index):
     path = index("--no-semantic")
     datasette = Datasette([str(path)], settings={"default_allow_sql": False})
     assert await rows(datasette, "bear_search", q="roof")
@@ -284,7 +286,7 @@ async def test_the_owner_s_own_query_of_that_name_stays(index):
     assert await rows(datasette, "bear_similar", id="1") is not None
 
 
-async def test_the_database_page_lists_them(index):
+async def test_the_database_page_lists_stored_queries(index):
     path = index("--no-semantic")
     html = (await get(Datasette([str(path)]), f"/{path.stem}")).text
     assert f'href="/{path.stem}/bear_search"' in html

@@ -88,7 +88,7 @@ async def test_a_link_to_a_page_opens_there(datasette):
     assert re.search(r'href="[^"]+#page=2"[^>]*>permit.pdf#page=2<', html)
 
 
-async def test_what_is_sent_can_do_nothing_on_our_site(datasette):
+async def test_a_served_file_cannot_run_on_our_site(datasette):
     found = await links(datasette)
     for name, disposition in (("roof.png", "inline"), ("plan.svg", "inline"), ("table", "attach")):
         headers = (await get(datasette, found[name])).headers
@@ -156,7 +156,7 @@ async def test_the_box_of_files_is_open_at_words_that_were_searched_for(datasett
     assert not box.search((await get(datasette, "/-/bear-search/note/1?q=table")).text)[1]
 
 
-async def test_of_a_long_pdf_some_pages_are_shown(serve, tmp_path, monkeypatch):
+async def test_a_long_pdf_shows_some_of_its_pages(serve, tmp_path, monkeypatch):
     monkeypatch.setattr("datasette_bear_search.web.pages.note.MAX_FILE_TEXTS", 2)
     book = attached.pdf("first", "second", "third xyzzy", "fourth xyzzy", "fifth xyzzy")
     datasette = serve(vault(tmp_path / "vault", {"A.md": "[[b.pdf]]", "b.pdf": book}))
@@ -181,7 +181,7 @@ async def test_bears_files_and_those_of_backups_are_shown(serve, write, tmp_path
     assert (await get(datasette, found["f.png"])).content == PNG
 
 
-async def test_a_file_that_is_gone_is_an_answer(datasette, tmp_path):
+async def test_a_missing_file_is_a_404(datasette, tmp_path):
     found = await links(datasette)
     (tmp_path / "vault" / "roof.png").unlink()
     await get(datasette, found["roof.png"], 404)

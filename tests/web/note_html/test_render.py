@@ -127,7 +127,7 @@ def test_addresses_become_links_that_tell_nobody_from_where(body, href):
 
 
 @pytest.mark.parametrize("body", ["notes.md", "see v1.2.in", "[a](craftdocs://open)"])
-def test_what_only_looks_like_an_address_is_no_link(body):
+def test_text_that_only_looks_like_an_address_is_not_a_link(body):
     assert "<a" not in html(body)
 
 
@@ -178,7 +178,7 @@ def test_footnotes_are_linked_both_ways():
     assert "Since <strong>May</strong>." in text
 
 
-def test_front_matter_is_no_heading():
+def test_front_matter_is_not_a_heading():
     rendered = render("---\ntags: [a]\n---\n\nText", REFERENCES)
     assert rendered.outline == ()
     assert '<pre tabindex="0" class="bear-front-matter">tags: [a]</pre>' in rendered.html
@@ -317,7 +317,8 @@ def test_words_are_marked_where_people_read_them_and_nowhere_else():
 
 
 def test_marked_words_are_escaped():
-    assert renderer.marked("<b>&\"'", frozenset(["b"])) == "&lt;<mark>b</mark>&gt;&amp;&quot;&#x27;"
+    html = renderer.marked_words_html("<b>&\"'", frozenset(["b"]))
+    assert html == "&lt;<mark>b</mark>&gt;&amp;&quot;&#x27;"
 
 
 # Long notes
@@ -325,29 +326,30 @@ def test_marked_words_are_escaped():
 LONG = "\n\n".join(f"Paragraph {number}: " + "word " * 100 for number in range(2000))
 
 
-def test_of_a_very_long_note_the_beginning_is_shown():
+def test_a_very_long_note_shows_its_beginning():
     rendered = render(LONG, REFERENCES)
     assert rendered.is_cut
     assert "Paragraph 0:" in rendered.html
     assert "Paragraph 1999:" not in rendered.html
-    assert len(rendered.html) < 2 * note_html.MAX_CHARACTERS
+    assert len(rendered.html) < 2 * note_html.MAX_RENDERED_CHARACTERS
 
 
 @pytest.mark.parametrize("number", [0, 3, 1000, 1999])
-def test_of_a_very_long_note_with_a_passage_what_is_around_it_is_shown(number):
+def test_a_very_long_note_with_a_match_shows_the_text_around_it(number):
     start = LONG.index(f"Paragraph {number}:")
     rendered = render(LONG, REFERENCES, passage=(start, start + 20))
     marked = re.findall('class="bear-match"[^>]*>(Paragraph [0-9]+)', rendered.html)
     assert marked == [f"Paragraph {number}"]
     assert re.match("<p[^>]*>Paragraph", rendered.html)
-    assert len(rendered.html) < 2 * note_html.MAX_CHARACTERS
+    assert len(rendered.html) < 2 * note_html.MAX_RENDERED_CHARACTERS
 
 
 @pytest.mark.parametrize("passage", [None, (0, 5), (500_000, 500_100), (999_990, 1_000_000)])
 def test_a_long_text_without_paragraphs_is_cut_somewhere(passage):
     rendered = render("x" * 1_000_000, REFERENCES, passage=passage)
     assert rendered.is_cut
-    assert note_html.MAX_CHARACTERS // 4 < len(rendered.html) < 2 * note_html.MAX_CHARACTERS
+    most = note_html.MAX_RENDERED_CHARACTERS
+    assert most // 4 < len(rendered.html) < 2 * most
 
 
 def test_headings_of_a_part_keep_the_lines_of_the_whole():
@@ -377,7 +379,7 @@ def test_nothing_that_people_paste_can_run():
     "address", ["javascript:alert(1)", 'x" onclick="alert(1)', "data:text/html,x"]
 )
 @pytest.mark.parametrize("body", ["[[x]]", "[a](b)", "#cabin", "[a](javascript:alert(1))"])
-def test_an_unsafe_address_of_a_note_or_tag_is_no_link(body, address):
+def test_an_unsafe_address_of_a_note_or_tag_is_not_a_link(body, address):
     """Sources may give any URL, but nh3 cleans the renderer's output."""
     references = References({"cabin": address}, lambda target: address, own_url=address)
     parts = executable_parts(render(body, references).html)
@@ -442,14 +444,14 @@ SECONDS = 2
 @pytest.fixture
 def tenth(monkeypatch):
     """Reduce the maximum length and the other limits to a tenth."""
-    for name in ("MAX_CHARACTERS", "MAX_BLOCKS", "MAX_CELLS", "MAX_BRACKETS"):
-        module = note_html if name == "MAX_CHARACTERS" else dialect
+    for name in ("MAX_RENDERED_CHARACTERS", "MAX_BLOCKS", "MAX_CELLS", "MAX_BRACKETS"):
+        module = note_html if name == "MAX_RENDERED_CHARACTERS" else dialect
         monkeypatch.setattr(module, name, getattr(module, name) // 10)
 
 
 @pytest.mark.parametrize("name", list(pathological(100)))
 def test_no_text_takes_long(name, tenth):
-    text = pathological(note_html.MAX_CHARACTERS)[name]
+    text = pathological(note_html.MAX_RENDERED_CHARACTERS)[name]
     started = time.process_time()
     rendered = render(text, REFERENCES, passage=(0, len(text)))
     outline(text)
@@ -484,9 +486,9 @@ def test_a_note_with_too_much_markup_is_shown_as_it_is_written(monkeypatch, body
     assert html_module.unescape(re.sub("</pre>\n<pre[^>]*>|<[^>]*>", "", text)).strip() == body
 
 
-def test_people_write_less_than_that():
+def test_ordinary_markup_stays_below_the_limits():
     long = [
-        body * (note_html.MAX_CHARACTERS // len(body))
+        body * (note_html.MAX_RENDERED_CHARACTERS // len(body))
         for body in (
             "- [ ] buy some milk\n",
             "[page](https://example.com/page) ",

@@ -11,7 +11,7 @@ from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web.pages.cards import innermost, open_link
+from datasette_bear_search.web.pages.cards import open_link
 from datasette_bear_search.web.requests.freshness import age
 from tests.support.bear_libraries import day
 
@@ -31,7 +31,7 @@ NOW = datetime(2026, 11, 22, 10)
         (timedelta(days=-2), None),
     ],
 )
-def test_dates_are_said_as_people_say_them(before, said):
+def test_dates_are_relative_as_people_say_them(before, said):
     assert age((NOW - before).astimezone().isoformat(), NOW) == said
 
 
@@ -60,13 +60,6 @@ def test_the_link_names_the_app_that_the_source_names():
     link = open_link("https://example.org/note", "Craft")
     assert link is not None
     assert link.label == "Open in Craft"
-
-
-def test_a_tag_that_goes_without_saying_isn_t_shown():
-    assert innermost(["Home", "home/garden", "homework", "home/garden/beds"]) == [
-        "homework",
-        "home/garden/beds",
-    ]
 
 
 LONG = "\n\n".join(
@@ -102,7 +95,7 @@ async def test_a_title_leads_to_the_note_at_the_passage_that_matched(datasette):
 
 
 @pytest.mark.asyncio
-async def test_what_only_a_file_says_stands_below_its_name(datasette):
+async def test_text_of_a_file_is_shown_below_its_name(datasette):
     [card] = await cards(datasette, "q=plumber&mode=keyword")
     assert '<span class="bear-heading">In &lt;scan&gt;.png</span>' in card
     note = (await datasette.client.get(re.search(r'href="([^"]+)"', card)[1])).text
@@ -135,9 +128,7 @@ async def test_a_title_that_matched_is_marked_once(datasette):
         ('q="roof+garden"&mode=keyword', {"Exact": "", "Words": " 1"}),
     ],
 )
-async def test_why_a_note_was_found_is_said_in_a_word_and_its_ranks_on_demand(
-    datasette, query, said
-):
+async def test_a_badge_says_why_a_note_was_found_and_its_ranks_on_demand(datasette, query, said):
     [first, *_] = await cards(datasette, query)
     badges = re.findall(
         r'class="bear-badge" title="[^"]+">(\w+)(?:<span class="bear-rank">([^<]+))?<', first
@@ -146,7 +137,7 @@ async def test_why_a_note_was_found_is_said_in_a_word_and_its_ranks_on_demand(
 
 
 @pytest.mark.asyncio
-async def test_the_states_of_a_note_are_told(datasette):
+async def test_a_card_shows_the_notes_states(datasette):
     [bank] = await cards(datasette, "q=bank&mode=keyword")
     assert "encrypted: title only" in bank
     assert "bear-passage" not in bank
@@ -155,7 +146,7 @@ async def test_the_states_of_a_note_are_told(datasette):
 
 
 @pytest.mark.asyncio
-async def test_dates_are_exact_for_who_looks_closer(datasette):
+async def test_dates_have_an_exact_tooltip(datasette):
     [card] = await cards(datasette, "pinned=1")
     assert 'datetime="2024-05-02T09:30:00Z" title="2 May 2024"' in card
     assert ">2 May 2024</time>" in card
@@ -170,7 +161,7 @@ async def test_text_runs_in_its_own_direction(datasette):
 
 
 @pytest.mark.asyncio
-async def test_an_address_that_runs_is_no_link(datasette, sidecar_path):
+async def test_an_address_that_would_run_code_is_not_a_link(datasette, sidecar_path):
     with sqlite3.connect(sidecar_path) as db:
         db.execute("update notes set url = 'javascript:alert(1)'")
     html = (await datasette.client.get("/-/bear-search?q=roof")).text

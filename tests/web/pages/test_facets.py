@@ -26,11 +26,11 @@ def test_the_highest_bar_fills_the_height_and_the_lowest_can_be_seen():
 
 
 @pytest.mark.parametrize("months", [{}, {"2024-05": 70}, {"2024-05": 3, "2024-06": 4}])
-def test_one_bar_and_a_few_notes_are_no_histogram(months):
+def test_one_bar_or_a_few_notes_make_no_histogram(months):
     assert timeline(months, str) is None
 
 
-def test_what_is_longer_than_the_page_is_wide_is_drawn_by_years():
+def test_a_time_too_long_for_months_is_drawn_by_years():
     last = f"{2020 + MAX_MONTHS // 12}-01"
     drawn = timeline({"2020-01": 1, "2020-07": 2, last: 5}, str)
     assert drawn.unit == "year"

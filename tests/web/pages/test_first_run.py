@@ -80,7 +80,7 @@ def test_apps_say_where_their_notes_are(home):
 
 
 @pytest.mark.asyncio
-async def test_what_is_ticked_is_indexed_and_followed(home, served):
+async def test_ticked_sources_are_indexed_and_watched(home, served):
     page = (await served.client.get("/-/bear-search")).text
     offers = [offer.split() for offer in re.findall(r"<strong>(.*?)<br>", page)]
     assert offers == [

@@ -198,7 +198,7 @@ async def test_the_passage_and_the_words_that_were_found_are_marked(serve, path,
         ("", set()),
     ],
 )
-async def test_what_is_marked_is_what_the_search_found(serve, path, query, expected):
+async def test_a_note_marks_the_words_that_the_search_found(serve, path, query, expected):
     datasette = serve(ROOF, STOVE)
     html = await main(datasette, f"{path('Cabin roof')}?{query}")
     text = html[html.index('class="bear-text"') : html.index('class="bear-around"')]
@@ -251,7 +251,7 @@ async def test_notes_like_it_are_left_out_where_finding_them_takes_long(serve, p
     assert links(html)["More like this"].startswith("/-/bear-search/similar/")
 
 
-async def test_of_an_encrypted_note_there_is_the_title_and_why(serve, path):
+async def test_an_encrypted_note_shows_its_title_and_why(serve, path):
     html = await main(serve(BANK, ROOF), path("Bank codes") + "?q=codes")
     assert "Bank <mark>codes</mark></h1>" in html
     assert "This note is encrypted; only its title is indexed." in html
@@ -261,7 +261,7 @@ async def test_of_an_encrypted_note_there_is_the_title_and_why(serve, path):
     assert "Open in Bear" in links(html)
 
 
-async def test_a_note_in_the_trash_or_the_archive_is_said_to_be_there(serve, path):
+async def test_a_note_in_the_trash_or_the_archive_says_so(serve, path):
     datasette = serve(
         BearNote("# Old", archived=True),
         BearNote("# Gone", trashed=True),
@@ -275,7 +275,7 @@ async def test_a_note_without_text_is_a_page(serve, path):
     assert "<h1" in await main(serve(BearNote("# Empty")), path("Empty"))
 
 
-async def test_only_a_part_of_a_very_long_note_is_shown_and_it_is_said(serve, path, passage_at):
+async def test_a_very_long_note_shows_a_part_and_a_notice(serve, path, passage_at):
     long = "# Log\n\n" + "\n\n".join(f"Entry {number}. " + "word " * 90 for number in range(600))
     datasette = serve(BearNote(long), options=("--no-semantic",))
     html = await main(datasette, f"{path('Log')}?q=entry&passage={passage_at('Entry 555.')}")
@@ -289,7 +289,7 @@ async def test_only_a_part_of_a_very_long_note_is_shown_and_it_is_said(serve, pa
     assert "Entry 0." in note["body"]
 
 
-async def test_an_address_that_would_run_is_not_opened(serve, path, sidecar_path):
+async def test_an_address_that_would_run_code_is_not_a_link(serve, path, sidecar_path):
     datasette = serve(ROOF)
     with sqlite3.connect(sidecar_path) as db:
         db.execute("update notes set url = 'javascript:alert(1)'")
@@ -299,7 +299,7 @@ async def test_an_address_that_would_run_is_not_opened(serve, path, sidecar_path
 # Missing notes and missing permissions
 
 
-async def test_an_id_that_no_note_has_is_a_404(serve):
+async def test_an_unknown_id_is_a_404(serve):
     datasette = serve(ROOF)
     for note in ("999", "0", "-1", "roof", "1.5", "9" * 30, "%D9%A1"):
         path = f"/-/bear-search/note/{note}"
@@ -316,7 +316,7 @@ async def test_an_id_that_no_note_has_is_a_404(serve):
         assert links(html)["Search notes"] == "/-/bear-search"
 
 
-async def test_without_a_sidecar_it_says_what_to_run():
+async def test_without_a_sidecar_the_page_says_what_to_run():
     datasette = Datasette([])
     path = "/-/bear-search/note/1"
     assert "datasette bear-index" in (await answer(datasette, path, 404))["error"]
@@ -324,7 +324,9 @@ async def test_without_a_sidecar_it_says_what_to_run():
 
 
 @pytest.mark.parametrize(("actor", "status"), [(None, 403), ("stranger", 403), ("owner", 200)])
-async def test_only_who_may_view_the_database_may_read(serve, path, sidecar_path, actor, status):
+async def test_only_people_who_may_view_the_database_may_read_notes(
+    serve, path, sidecar_path, actor, status
+):
     serve(ROOF)
     permissions = {"databases": {sidecar_path.stem: {"allow": {"id": "owner"}}}}
     datasette = configured([sidecar_path], permissions)
@@ -380,7 +382,7 @@ async def test_nothing_that_people_paste_can_run(serve, sidecar_path):
         assert executable_parts(html) == []
 
 
-async def test_the_browser_is_told_to_load_nothing_from_elsewhere(serve, path):
+async def test_the_content_security_policy_allows_no_other_site(serve, path):
     response = await get(serve(ROOF), path("Cabin roof"))
     assert "img-src 'self' data:" in response.headers["content-security-policy"]
     assert '<meta name="referrer" content="same-origin">' in response.text
@@ -394,7 +396,7 @@ async def test_the_browser_is_told_to_load_nothing_from_elsewhere(serve, path):
     )
 
 
-async def test_a_style_sheet_is_kept_by_browsers_and_asks_nobody(serve):
+async def test_browsers_may_cache_the_style_sheet_for_good(serve):
     html = (await get(serve(ROOF), "/-/bear-search")).text
     response = await get(serve(ROOF), re.search(r'"(/-/bear-search/static/[^"]*css)"', html)[1])
     assert "immutable" in response.headers["cache-control"]

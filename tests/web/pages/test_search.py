@@ -146,11 +146,11 @@ async def test_filters_hold_before_the_nearest_are_counted(write, bear_index, si
     assert await titles(datasette, "q=roof+leaks&mode=semantic&tag=recipes") == ["Soup"]
 
 
-async def test_semantic_and_hybrid_modes_use_their_legs(datasette):
+async def test_semantic_and_hybrid_modes_use_their_retrievers(datasette):
     data = await answer(datasette, "q=roof&mode=semantic")
     assert all(row["keyword_rank"] is None and row["semantic_rank"] for row in data["rows"])
     data = await answer(datasette, "q=roof&mode=hybrid")
-    assert data["query"]["legs"] == ["keyword", "semantic"]
+    assert data["query"]["retrievers"] == ["keyword", "semantic"]
     scores = [row["score"] for row in data["rows"]]
     assert scores == sorted(scores, reverse=True)
 
@@ -251,9 +251,7 @@ async def titles_by_textbook(datasette, path, text: str) -> list[str]:
     return [row["title"] for row in response.json()]
 
 
-async def test_the_textbook_query_finds_words_where_there_are_no_vectors(
-    write, bear_index, sidecar_path
-):
+async def test_the_textbook_query_finds_words_without_vectors(write, bear_index, sidecar_path):
     write(BearNote("# Cabin roof\n\nThe ceiling leaks."), BearNote("# Soup\n\nRed lentils."))
     bear_index("--no-semantic")
     datasette = Datasette([str(sidecar_path)])
@@ -283,7 +281,7 @@ INVALID = {
 }
 
 
-async def test_a_parameter_that_is_not_valid_is_a_400_and_keeps_the_results(datasette):
+async def test_an_invalid_parameter_is_a_400_and_keeps_the_results(datasette):
     for query, message in INVALID.items():
         data = await answer(datasette, query, 400)
         error = data["error"]
@@ -295,7 +293,7 @@ async def test_a_parameter_that_is_not_valid_is_a_400_and_keeps_the_results(data
         assert 'class="bear-card"' in html
 
 
-async def test_a_date_that_is_none_is_said_at_its_field_and_can_be_mended(datasette):
+async def test_an_invalid_date_gives_an_error_at_its_field(datasette):
     html = (await get(datasette, "/-/bear-search?q=roof&created_after=foo", 400)).text
     field = re.search(r'<input[^>]*name="created_after"[^>]*>.*?</span>', html)[0]
     assert 'value="foo"' in field
@@ -315,7 +313,7 @@ STRANGE = [
 
 
 @pytest.mark.parametrize("mode", ["auto", "keyword", "semantic", "like"])
-async def test_any_query_is_answered(datasette, mode):
+async def test_any_query_gets_a_response(datasette, mode):
     wrong = []
     for q in STRANGE:
         for path in ("/-/bear-search.json", "/-/bear-search"):
@@ -331,7 +329,7 @@ async def test_any_query_is_answered(datasette, mode):
 )
 @given(q=st.text(), mode=st.sampled_from(["auto", "keyword", "semantic", "like"]))
 @example(q='"roof', mode="auto")
-async def test_any_text_is_answered(datasette, q, mode):
+async def test_any_text_gets_a_response(datasette, q, mode):
     response = await datasette.client.get(
         "/-/bear-search.json", params={"q": q.encode("utf-8", "replace").decode(), "mode": mode}
     )
@@ -344,13 +342,13 @@ async def test_a_query_with_nothing_to_find_says_so(datasette):
     assert data["notices"] == ["Nothing to search for: type at least one word."]
 
 
-async def test_a_phrase_that_is_nowhere_is_searched_as_words(datasette):
+async def test_a_phrase_that_no_note_has_is_searched_as_words(datasette):
     data = await answer(datasette, 'q="leaks+roof"&mode=keyword')
     assert data["rows"][0]["title"] == "Cabin roof"
     assert "No note contains this exact phrase" in data["notices"][0]
 
 
-async def test_words_inside_longer_words_are_said_to_be_so(datasette):
+async def test_words_inside_longer_words_give_a_notice(datasette):
     data = await answer(datasette, "q=enti&mode=keyword")
     assert "inside longer words" in data["notices"][0]
 
@@ -393,7 +391,7 @@ async def test_links_keep_the_base_url(index_notes):
 @pytest.mark.parametrize(
     ("actor", "allowed"), [(None, False), ("stranger", False), ("owner", True)]
 )
-async def test_only_who_may_view_the_database_may_search(
+async def test_only_people_who_may_view_the_database_may_search(
     write, bear_index, sidecar_path, actor, allowed
 ):
     write(*NOTES)
@@ -411,7 +409,7 @@ async def test_only_who_may_view_the_database_may_search(
     assert ("/-/bear-search" in home) is allowed
 
 
-async def test_view_as_sql_is_offered_only_to_who_may_run_sql(write, bear_index, sidecar_path):
+async def test_view_as_sql_is_shown_only_to_people_who_may_run_sql(write, bear_index, sidecar_path):
     write(*NOTES)
     bear_index()
     datasette = Datasette([str(sidecar_path)], settings={"default_allow_sql": False})
@@ -440,7 +438,7 @@ async def test_a_datasette_for_another_database_shows_no_notes(write, bear_index
     assert embed.status_code == 400
 
 
-async def test_the_setting_sidecar_attaches_it(write, bear_index, sidecar_path):
+async def test_the_setting_sidecar_attaches_the_index(write, bear_index, sidecar_path):
     write(*NOTES)
     bear_index()
     plugins = {"plugins": {"datasette-bear-search": {"sidecar": str(sidecar_path)}}}
@@ -455,7 +453,7 @@ async def test_a_sidecar_that_is_not_there_yet_does_not_stop_datasette(sidecar_p
     assert "datasette bear-index" in (await get(datasette, "/-/bear-search")).text
 
 
-async def test_machinery_is_hidden_in_datasette(datasette, sidecar_path):
+async def test_internal_tables_are_hidden_in_datasette(datasette, sidecar_path):
     tables = (await get(datasette, f"/{sidecar_path.stem}.json")).json()["tables"]
     visible = {table["name"] for table in tables if not table["hidden"]}
     # Datasette 1.0 shows SQLite's own table in every database that has one.
@@ -505,7 +503,7 @@ async def test_without_vectors_words_are_searched(write, bear_index, sidecar_pat
     bear_index("--no-semantic")
     data = await answer(Datasette([str(sidecar_path)]), "q=roof")
     assert data["rows"][0]["keyword_rank"] == 1
-    assert data["query"]["legs"] == ["keyword"]
+    assert data["query"]["retrievers"] == ["keyword"]
     assert "words only. To search by meaning, too, run: datasette bear-index" in data["notices"][0]
     assert data["rows"][0]["passage"]["heading"] in (None, "Plan for May")
 
@@ -529,7 +527,7 @@ async def test_vectors_of_another_model_are_not_mixed(datasette):
 
     with model(datasette, Upgraded(TINY)):
         data = await answer(datasette, "q=roof")
-        assert data["query"]["legs"] == ["keyword"]
+        assert data["query"]["retrievers"] == ["keyword"]
         assert "datasette bear-index --model test/tiny" in data["notices"][0]
 
 
@@ -569,7 +567,7 @@ async def test_a_program_says_how_long_it_waits_for_the_model(datasette):
         started = time.monotonic()
         data = await answer(datasette, "q=roof&_wait=0")
         assert time.monotonic() - started < 2
-        assert data["query"]["legs"] == ["keyword"]
+        assert data["query"]["retrievers"] == ["keyword"]
         assert "The model is still loading" in data["notices"][0]
         status = (await get(datasette, "/-/bear-search/status.json")).json()
         assert (status["ready"], status["model"]["state"]) == (False, "loading")
@@ -668,18 +666,18 @@ async def test_without_sqlite_vec_words_are_searched_and_everything_else_works(
     await get(datasette, "/other/t")
 
 
-async def test_when_fts5_fails_the_text_as_it_stands_is_searched(datasette, sidecar_path):
+async def test_when_fts5_fails_the_text_is_searched_verbatim(datasette, sidecar_path):
     with sqlite3.connect(sidecar_path) as db:
         db.execute("drop table notes_fts")
     data = await answer(datasette, "q=lentils")
     assert data["rows"][0]["title"] == "Lentil soup"
-    assert data["query"]["legs"] == ["like", "semantic"]
+    assert data["query"]["retrievers"] == ["like", "semantic"]
     assert "The word index failed" in data["notices"][0]
 
 
-async def test_unfinished_vectors_are_said_to_be_so(datasette, sidecar_path):
+async def test_unfinished_vectors_give_a_notice(datasette, sidecar_path):
     with sqlite3.connect(sidecar_path) as db:
-        db.execute("update passages set embedded = 0 where id <= 2")
+        db.execute("update passages set vector_state = 'pending' where id <= 2")
     data = await answer(datasette, "q=roof")
     assert "2 passages can only be found by words so far" in data["notices"][0]
 
@@ -697,7 +695,7 @@ async def test_changes_since_indexing_are_counted(datasette, library, sidecar_pa
     assert notice in rows[0]["notice"]
 
 
-async def test_a_library_that_vanished_does_not_matter(datasette, library):
+async def test_a_vanished_library_can_still_be_searched(datasette, library):
     library.unlink()
     assert (await answer(datasette, "q=roof"))["notices"] == []
 
@@ -709,7 +707,7 @@ async def test_a_running_datasette_sees_a_new_index(datasette, write, bear_index
     assert "Roof rack" in await titles(datasette, "q=bicycle")
 
 
-async def test_a_search_that_takes_too_long_is_a_clear_message(
+async def test_a_search_that_takes_too_long_gives_a_clear_message(
     write, bear_index, sidecar_path, monkeypatch
 ):
     write(*[BearNote(f"# N{n}\n\n" + "roof " * 200) for n in range(400)])

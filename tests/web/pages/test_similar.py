@@ -120,7 +120,7 @@ async def test_notes_that_are_linked_can_be_left_out(serve, note_id):
     assert '<a href="?">' in page
 
 
-async def test_of_nested_tags_only_the_deepest_shared_one_counts(serve, note_id):
+async def test_only_the_deepest_shared_tag_counts(serve, note_id):
     datasette = serve(
         ROOF,
         BearNote("# Deep\n\nzz", tags=("cabin/repairs",)),
@@ -145,7 +145,7 @@ async def test_a_rare_tag_counts_more_than_a_common_one(serve, note_id):
     assert rows[0]["score"] > rows[1]["score"] > 0
 
 
-async def test_a_tag_that_all_notes_have_is_no_reason(write, bear_index, sidecar_path, note_id):
+async def test_a_tag_that_all_notes_have_is_not_a_reason(write, bear_index, sidecar_path, note_id):
     write(*[BearNote(f"# N{number}", tags=("all",)) for number in range(5)])
     bear_index("--no-semantic")
     assert await reasons(Datasette([str(sidecar_path)]), note_id("N1")) == {}
@@ -161,7 +161,7 @@ async def test_time_is_only_a_nudge(serve, note_id):
     )
     rows = (await answer(datasette, note_id("Roof")))["rows"]
     assert [row["title"] for row in rows] == ["Next day", "Long after"]
-    assert rows[0]["score"] - rows[1]["score"] < similar_notes.TIME
+    assert rows[0]["score"] - rows[1]["score"] < similar_notes.TIME_WEIGHT
     assert "written the same week" in rows[0]["reasons"]
 
 
@@ -230,12 +230,12 @@ async def test_note_that_the_model_does_not_know_is_compared_by_tags_and_links(
     monkeypatch.setattr(TinyEmbedder, "knows", lambda _, texts: ["leaks" not in it for it in texts])
     datasette = serve(ROOF, BearNote("# Porch\n\nThe roof.", tags=("cabin/repairs",)))
     data = await answer(datasette, note_id("Roof"))
-    assert data["notices"] == [similar_notes.UNKNOWN]
+    assert data["notices"] == [similar_notes.UNKNOWN_TEXT]
     assert [row["reasons"] for row in data["rows"]] == [["also tagged #cabin/repairs"]]
 
 
 @pytest.mark.parametrize("size", ["0", "51", "-1", "many"])
-async def test_a_size_that_is_not_valid_is_a_400(serve, note_id, size):
+async def test_an_invalid_size_is_a_400(serve, note_id, size):
     datasette = serve(ROOF)
     data = await answer(datasette, note_id("Roof"), f"_size={size}", 400)
     message = f"_size must be a number from 1 to 50, not '{size}'"
@@ -244,7 +244,7 @@ async def test_a_size_that_is_not_valid_is_a_400(serve, note_id, size):
     assert message in unescape((await get(datasette, path, 400)).text)
 
 
-async def test_an_id_that_no_note_has_is_a_404(serve):
+async def test_an_unknown_id_is_a_404(serve):
     datasette = serve(ROOF)
     for note in ("999", "0", "-1", "roof", "1.5", "9" * 30, "%D9%A1"):
         data = await answer(datasette, note, status=404)
@@ -259,14 +259,14 @@ async def test_an_id_that_no_note_has_is_a_404(serve):
         assert "This note is not in the index" in html
 
 
-async def test_without_a_sidecar_it_says_what_to_run():
+async def test_without_a_sidecar_the_page_says_what_to_run():
     datasette = Datasette([])
     assert "datasette bear-index" in (await answer(datasette, 1, status=404))["error"]
     assert "datasette bear-index" in (await get(datasette, "/-/bear-search/similar/1", 404)).text
 
 
 @pytest.mark.parametrize(("actor", "status"), [(None, 403), ("stranger", 403), ("owner", 200)])
-async def test_only_who_may_view_the_database_may_see_similar_notes(
+async def test_only_people_who_may_view_the_database_may_see_similar_notes(
     serve, note_id, sidecar_path, actor, status
 ):
     serve(ROOF, BearNote("# Porch", tags=("cabin/repairs",)))
@@ -287,7 +287,7 @@ async def test_the_page_shows_the_notes_and_their_reasons(serve, note_id):
     assert "/-/bear-search?tag=cabin%2Frepairs" in html
 
 
-async def test_a_note_that_is_like_no_other_is_said_to_be_so(serve, note_id):
+async def test_a_note_without_similar_notes_says_so(serve, note_id):
     datasette = serve(BearNote("# Alone\n\nzz"), options=("--no-semantic",))
     html = (await get(datasette, f"/-/bear-search/similar/{note_id('Alone')}")).text
     assert "No similar notes." in html
@@ -333,7 +333,7 @@ async def test_view_as_sql_gives_the_same_notes(serve, note_id, sidecar_path, op
     ]
 
 
-async def test_without_vectors_tags_and_links_still_work_and_it_is_said(serve, note_id):
+async def test_without_vectors_tags_and_links_still_work_with_a_notice(serve, note_id):
     datasette = serve(
         ROOF, BearNote("# Porch", tags=("cabin/repairs",)), options=("--no-semantic",)
     )
@@ -350,7 +350,9 @@ async def test_a_note_whose_passages_wait_for_vectors_is_compared_without(
 ):
     datasette = serve(ROOF, BearNote("# Porch", tags=("cabin/repairs",)))
     with sqlite3.connect(sidecar_path) as db:
-        db.execute("update passages set embedded = 0 where note_id = ?", [note_id("Roof")])
+        db.execute(
+            "update passages set vector_state = 'pending' where note_id = ?", [note_id("Roof")]
+        )
     data = await answer(datasette, note_id("Roof"))
     assert data["notices"] == [similar_notes.NO_VECTORS]
     assert (await answer(datasette, note_id("Porch")))["notices"] == []

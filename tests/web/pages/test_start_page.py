@@ -56,14 +56,14 @@ async def test_before_a_search_the_page_shows_what_is_new_and_pinned(datasette):
     assert re.search(r'class="bear-choice" href="[^"]*tag=garden"', html)
 
 
-async def test_it_says_what_is_in_the_index(datasette, library):
+async def test_the_start_page_says_what_is_in_the_index(datasette, library):
     html = await page(datasette)
     assert f"4 notes from <code>{library}</code>" in html
     assert "<code>test/tiny</code>" in html
     assert re.search(r"Updated</dt><dd><time[^>]*>today", html)
 
 
-async def test_it_says_so_if_there_is_no_model(write, bear_index, sidecar_path):
+async def test_the_start_page_says_that_there_is_no_model(write, bear_index, sidecar_path):
     write(*NOTES)
     bear_index("--no-semantic")
     html = await page(Datasette([str(sidecar_path)]))
@@ -73,7 +73,9 @@ async def test_it_says_so_if_there_is_no_model(write, bear_index, sidecar_path):
     assert "<dt>Semantic search</dt><dd>not yet</dd>" in await page(Datasette([str(sidecar_path)]))
 
 
-async def test_what_was_written_on_this_day_comes_up_again(write, bear_index, sidecar_path):
+async def test_the_start_page_shows_notes_from_this_day_in_other_years(
+    write, bear_index, sidecar_path
+):
     write(
         BearNote("# Leap", created=datetime(2024, 2, 29, 12, tzinfo=timezone.utc)),
         BearNote("# This year", created=datetime(2026, 5, 4, 12, tzinfo=timezone.utc)),
@@ -88,7 +90,9 @@ async def test_what_was_written_on_this_day_comes_up_again(write, bear_index, si
     connection.close()
 
 
-async def test_changes_since_indexing_are_told_with_the_command(datasette, library, monkeypatch):
+async def test_changes_since_indexing_give_a_notice_with_the_command(
+    datasette, library, monkeypatch
+):
     from datasette_bear_search.index import freshness as source_freshness
 
     monkeypatch.setattr(source_freshness, "SECONDS_BETWEEN_COUNTS", 0)
@@ -101,7 +105,7 @@ async def test_changes_since_indexing_are_told_with_the_command(datasette, libra
 
 
 @pytest.mark.parametrize("query", ["tag=garden", "sort=newest", "q=beans", "pinned=1"])
-async def test_whoever_asks_for_something_gets_a_list(datasette, query):
+async def test_a_search_or_filter_gives_a_list_instead_of_the_start_page(datasette, query):
     html = await page(datasette, query)
     assert "bear-home" not in html
     assert "bear-card" in html
@@ -119,7 +123,7 @@ async def test_an_empty_library_says_so_and_what_to_do(write, bear_index, sideca
     assert query or f"nothing was found in <code>{library}</code>" in html
 
 
-async def test_a_note_that_is_cut_in_a_link_shows_no_half_one(index_notes):
+async def test_a_note_cut_inside_of_a_link_shows_no_half_link(index_notes):
     beginning = "Goal: a half marathon, and a knee that doesn't talk. " * 3
     beginning += "Based on what went wrong in [[Race report, Marsh Road]] and [[Knee]]."
     html = await page(Datasette([str(index_notes([BearNote(f"# Plan\n\n{beginning}")]))]))
@@ -128,7 +132,7 @@ async def test_a_note_that_is_cut_in_a_link_shows_no_half_one(index_notes):
 
 
 @pytest.mark.parametrize("watches", [False, True])
-async def test_a_note_is_said_to_appear_only_where_it_will(sidecar_path, watches):
+async def test_the_start_page_promises_new_notes_only_if_sources_are_watched(sidecar_path, watches):
     with database.open_for_writing(sidecar_path):
         pass
     datasette = bear_serve(sidecar_path, watches=watches)
@@ -152,9 +156,9 @@ def bear_serve(path, watches=False) -> Datasette:
     return datasette
 
 
-async def save(datasette, search, grade="1", site="same-origin") -> int:
+async def save(datasette, search, saved="1", site="same-origin") -> int:
     token = datasette.sign("token", "csrftoken")
-    form = {"csrftoken": token, "search": search, "grade": grade}
+    form = {"csrftoken": token, "search": search, "saved": saved}
     response = await datasette.client.post(
         "/-/bear-search/save",
         data=form,
@@ -233,13 +237,13 @@ async def test_another_spelling_is_offered(datasette):
     assert "Did you mean" not in await page(datasette, "q=gardun&mode=keyword&correct=0")
 
 
-async def test_filters_that_no_note_fits_are_said_to_be_so(datasette):
+async def test_filters_that_no_note_matches_give_a_message(datasette):
     html = await page(datasette, "tag=nowhere")
     assert "No notes match these filters" in html
     assert "Search without filters" in suggested(html)
 
 
-async def test_what_is_nearest_is_shown_as_no_more_than_that(datasette):
+async def test_the_nearest_notes_are_not_shown_as_results(datasette):
     html = await page(datasette, "q=xylophone+quartz+wizard")
     assert "No results for" in html
     assert "We also looked inside longer words and for similar meanings." in html
@@ -247,7 +251,7 @@ async def test_what_is_nearest_is_shown_as_no_more_than_that(datasette):
     assert html.index("No results for") < html.index('class="bear-card"')
 
 
-async def test_what_is_only_nearest_stands_below_what_is_found(datasette):
+async def test_merely_near_notes_are_listed_below_found_ones(datasette):
     html = await page(datasette, "q=garden+beets+beans")
     found = int(re.search(r'id="bear-count">(\d+) results?</p>', html)[1])
     above, folded = html.split('<details class="bear-weaker">')
@@ -261,7 +265,7 @@ async def test_what_is_only_nearest_stands_below_what_is_found(datasette):
     assert (data["found"], data["total"]) == (found, found + weaker)
 
 
-async def test_programs_can_ask_for_what_is_found_and_say_what_is_close(datasette):
+async def test_programs_can_ask_for_found_notes_only_and_set_the_threshold(datasette):
     async def rows(more):
         path = f"/-/bear-search.json?q=garden+beets+beans&_size=100&{more}"
         return (await datasette.client.get(path)).json()["rows"]
@@ -306,7 +310,7 @@ async def test_each_filter_is_a_chip_that_can_be_removed(datasette):
     assert "tag=" not in labels["#garden"]
 
 
-async def test_the_form_sends_along_what_it_has_no_field_for(datasette):
+async def test_the_form_sends_parameters_without_a_field_as_hidden_fields(datasette):
     html = await page(
         datasette, "q=garden&tag=garden&tag=x&untagged=0&mode=keyword&_next=1&correct=0"
     )
@@ -316,7 +320,7 @@ async def test_the_form_sends_along_what_it_has_no_field_for(datasette):
     assert '<option value="keyword" selected>' in form
 
 
-async def test_the_form_sends_nothing_along_that_its_script_would_take_for_the_form_s_own(
+async def test_the_form_sends_no_hidden_field_that_shadows_its_own_properties(
     datasette,
 ):
     html = await page(datasette, "q=garden&action=x&querySelectorAll=x&addEventListener=x&_size=5")

@@ -343,7 +343,7 @@ async def wrong_answers(
     return wrong
 
 
-async def test_what_shows_notes_is_in_the_table(index):
+async def test_every_route_that_shows_notes_is_in_the_table(index):
     paths = {row.path.partition("?")[0] for row in OURS}
     patterns = [pattern for pattern, _ in datasette_bear_search.register_routes()]
     patterns = [pattern for pattern in patterns if "/static/" not in pattern]
@@ -369,7 +369,7 @@ async def test_what_shows_notes_is_in_the_table(index):
 
 
 @pytest.mark.parametrize("actor", ACTORS)
-async def test_who_may_search_sees_notes_here_and_nobody_else(served, configuration, actor):
+async def test_only_people_who_may_search_see_notes(served, configuration, actor):
     searchers = configuration.searchers
     searchers = configuration.sees if searchers is None else searchers
     searchers = searchers | SEARCHERS if OWNER in searchers else searchers
@@ -394,7 +394,7 @@ WRITES = (
         404,
         "bear-serve can save",
         "POST",
-        f"search=q%3D{SECRET}&grade=1",
+        f"search=q%3D{SECRET}&saved=1",
         FORM,
     ),
     Row("/-/bear-search/update", 404, "never writes", "POST", "", FORM),
@@ -403,7 +403,7 @@ WRITES = (
 
 @pytest.mark.parametrize("is_hidden", [False, True])
 @pytest.mark.parametrize("configuration", ["plugin opens the search alone"], indirect=True)
-async def test_who_may_not_see_all_notes_changes_nothing(served, is_hidden, monkeypatch):
+async def test_people_who_may_not_see_all_notes_change_nothing(served, is_hidden, monkeypatch):
     updated: list[Sequence[str]] = []
     updater = SimpleNamespace(
         activity=Activity(),
