@@ -60,7 +60,7 @@ def no_trusted_models(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def no_onnx_exports(request, tmp_path, monkeypatch):
-    """Keep tests from the ONNX exports of whoever runs them, and theirs from that cache.
+    """Keep tests from reading or writing the person's cache of ONNX exports.
 
     The first run leaves an export of the real model, which loads in a tenth of the time.
     """
@@ -120,13 +120,13 @@ def light_datasettes(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def first_run(tmp_path_factory) -> Machine:
-    """A machine on which the sample notes were indexed with the real model, as the first thing."""
+    """Index the sample notes on a new machine, with the real model, once for all workers."""
     return Machine(made_once(tmp_path_factory, "first_run", lambda root: Machine(root).first_run()))
 
 
 @pytest.fixture(scope="session")
 def sample_index(first_run) -> Path:
-    """The sample notes, indexed with the real model. Copy it to write."""
+    """Index the sample notes with the real model. Copy it to change it."""
     return first_run.index
 
 

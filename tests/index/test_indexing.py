@@ -1,6 +1,7 @@
 """``datasette bear-index``, through the command.
 
-Tests ``cli/index.py`` and ``index/file/metadata.py``.
+Tests ``cli/index.py``, ``index/file/metadata.py``, ``index/run/indexer.py``,
+``index/run/embedding.py`` and ``index/run/report.py``.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Killed runs, full disks, damaged and foreign files. Tests that take minutes: tests/stress.
 
-Tests ``index/file/database.py``.
+Tests ``index/file/database.py`` and ``index/run/lock.py``.
 """
 
 from contextlib import closing

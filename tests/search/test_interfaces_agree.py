@@ -144,7 +144,7 @@ SEARCHES: list[tuple[str, Parameters]] = [
 # Parameters that the tools for agents don't have.
 NOT_FOR_AGENTS = {"fusion", "balance", "sort", "min_similarity", "correct", "rerank"}
 # Running all searches through all interfaces takes a minute, so by default they take turns.
-ALL = bool(os.environ.get("BEAR_SEARCH_SAME_ANSWER"))
+ALL = "BEAR_TEST_ALL" in os.environ
 
 
 class Longest(Reranker):
