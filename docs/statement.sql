@@ -6,7 +6,7 @@ from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.planning.planner import BALANCES, Plan
 from datasette_bear_search.search.ranking.statement import search_statement
 query = parse("how do I keep mice out tag:cabin")
-plan = Plan(query, shape="sentence", balance=BALANCES["sentence"])
+plan = Plan(query, query.terms, shape="sentence", balance=BALANCES["sentence"])
 cog.out(search_statement(plan, ("keyword", "semantic")).sql)
 ]]] */
 with
