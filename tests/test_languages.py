@@ -13,7 +13,6 @@ from datasette_bear_search.cli import doctor
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import cards
 from datasette_bear_search.index.file import database, metadata
-from datasette_bear_search.index.file.schema import SPELLINGS
 from datasette_bear_search.index.run import calibration
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.connection import open_sidecar
@@ -305,21 +304,6 @@ def test_accents_that_the_notes_lack_do_not_matter(index_notes):
     note = BearNote("# Technik\n\nDie Waermepumpe in unserem Haus und der Kaese im Keller.")
     path = index_notes([*LIBRARY, note], "--no-semantic")
     assert titles(path, "Wärmepumpe") == titles(path, "Käse") == ["Technik"]
-
-
-def test_spellings_leave_the_index_with_the_last_note_that_has_them(
-    bear_index, write, sidecar_path
-):
-    plan = BearNote("# Plan\n\nA transformação do plano.")
-    shop = BearNote("# Loja\n\nA loja e a canção.", created=day(2))
-    stored = []
-    for notes in ([plan, shop], [shop]):
-        write(*notes)
-        bear_index("--no-semantic", "--yes")
-        with closing(database.connect(sidecar_path)) as connection:
-            stored.append(connection.execute(f"select * from {SPELLINGS}").fetchall())
-    cancao = ("cancao", "canção")
-    assert stored == [[cancao, ("transformacao", "transformação")], [cancao]]
 
 
 def test_the_stem_of_another_language_counts_only_in_notes_of_that_language(index_notes):
