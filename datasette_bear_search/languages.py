@@ -200,6 +200,7 @@ def indexed(text: T | str, language: str | None) -> T | str:
     """Return words in the form that FTS5 indexes, and any other value unchanged."""
     if not isinstance(text, str) or (language not in SNOWBALL and not _needs_cutting(text)):
         return text
+    text = normalized(text)
     if not is_unspaced(text):
         return " ".join([_indexed_form(token, language) for token in tokens(text)])
     found = (_indexed_forms(token, language) for token in tokens(text))

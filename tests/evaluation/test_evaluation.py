@@ -404,7 +404,8 @@ def finding(monkeypatch, found: dict[str, list[int]]) -> list[dict]:
     def retrieve(connection, planned, **options):
         query = planned.query
         calls.append({"mode": query.mode, "text": query.text, **options})
-        return SimpleNamespace(hits=[SimpleNamespace(id=note) for note in found[query.mode]])
+        hits = [SimpleNamespace(id=note) for note in found[query.mode]]
+        return SimpleNamespace(hits=hits, plan=planned, found=len(hits), total=len(hits))
 
     monkeypatch.setattr(engine, "retrieve", retrieve)
     return calls
@@ -476,9 +477,8 @@ def balanced(monkeypatch):
     def find(best: float, without: int = 0):
         def retrieve(connection, planned, *, ranking, **options):
             is_best = ranking.balance == best and int(planned.query.text.split()[1]) >= without
-            return SimpleNamespace(
-                hits=[SimpleNamespace(id=note) for note in (1, 2)[:: is_best or -1]]
-            )
+            hits = [SimpleNamespace(id=note) for note in (1, 2)[:: is_best or -1]]
+            return SimpleNamespace(hits=hits, plan=planned, found=2, total=2)
 
         monkeypatch.setattr(engine, "retrieve", retrieve)
 
