@@ -40,8 +40,8 @@ LARGEST_HEADERS = 65_536
 # The parser compares each line with all enclosing boundaries. No real message has so many parts.
 MOST_PARTS = 200
 
-# Programs write anything after "From ", and not all of them a blank line before it. So does a text
-# have lines that begin so; but only a message goes on with headers, one of which every program knows.
+# Programs write anything after "From ", and not all of them a blank line before it. Texts, too, have
+# lines that begin so, but only a message goes on with headers, at least one of them a usual one.
 _SEPARATOR = re.compile(
     rb"\nFrom [^\n]*\n(?=(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){0,30}?"
     rb"(?:Date|Delivered-To|From|Message-ID|MIME-Version|Received|Return-Path|Subject|To|X-[\w-]+):)",
@@ -58,8 +58,8 @@ _QUOTED = re.compile(
 )
 # What Outlook writes above the message that it quotes as a whole.
 _ORIGINAL = re.compile(
-    r"^[ \t]*-{3,} ?(?:Original Message|Ursprüngliche Nachricht|Originalnachricht|Message d'origine"
-    r"|Mensaje original|Mensagem original|Messaggio originale|Oorspronkelijk bericht) ?-{3,}[ \t]*$",
+    r"^[ \t]*-{3,} ?(?:Mensagem original|Mensaje original|Message d'origine|Messaggio originale"
+    r"|Oorspronkelijk bericht|Original Message|Originalnachricht|Ursprüngliche Nachricht) ?-{3,}",
     re.MULTILINE | re.IGNORECASE,
 )
 # What an invitation says, in the format of RFC 5545, where long lines are folded.
@@ -287,7 +287,9 @@ def _add(thread: _Thread, raw: bytes) -> None:
 
 def _part_name(part: Message) -> str:
     with suppress(Exception):  # such as an encoding that doesn't exist
-        return storable(" ".join(str(make_header(decode_header(part.get_filename() or ""))).split()))
+        return storable(
+            " ".join(str(make_header(decode_header(part.get_filename() or ""))).split())
+        )
     return "file"
 
 

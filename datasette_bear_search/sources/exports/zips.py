@@ -26,6 +26,7 @@ from ..files.opening import is_zip, open_archive, open_inner
 from ..files.states import digest
 from ..folders import ParsedFile, front_matter
 from ..folders.markdown import HTML, MARKDOWN, MarkdownFolder
+from ..formats.keep import is_keep
 from ..formats.markdown_metadata import suffix
 from ..formats.text import decode
 
@@ -113,12 +114,14 @@ class _Contents(Archive):
             key, end = place.removeprefix(top), suffix(place)
             folders = key.split("/")[:-1]
             above = ["/".join(folders[: depth + 1]) + "/" for depth in range(len(folders))]
+            twin = place.removesuffix(end) + ".json"
             is_view = end == TABLE and place.removesuffix(TABLE) + "_all" + TABLE in places
             if (
                 any(name in SOFTWARE for name in folders)
                 or any(source._excludes(each, False) for each in [*above, key])
                 or is_view
                 or (self.ids and key == "index.html")
+                or (end in HTML and twin in places and _is_keep(places[twin], twin))
             ):
                 continue
             if end in source.suffixes or (end == TABLE and _ID.search(key)):
@@ -175,6 +178,12 @@ def _parts(archive: Archive, stack: ExitStack, skipped: list[str]) -> list[Archi
             except (SourceError, Unreadable) as reason:
                 skipped.append(f"{key}: {reason}")
     return parts
+
+
+def _is_keep(archive: Archive, key: str) -> bool:
+    with suppress(Unreadable):
+        return is_keep(archive.read(key))
+    return False
 
 
 def _rows(text: str) -> list[list[str]]:

@@ -52,6 +52,7 @@ class ParsedFile:
     problem: str = ""  # what couldn't be read, for people
     todos_open: int = 0  # in addition to those in the body
     todos_done: int = 0
+    trashed: bool = False  # if the text says so
     title_line: str = ""  # if it isn't in the body; its tags and links belong to the note
 
 
@@ -115,9 +116,9 @@ class NoteFolder(FileSource, Incremental):
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterator[Note | Unchanged]:
         # state() lists the trash, too. Without a trash, its list can be used in any case.
-        is_whole = include_trashed or not any(map(self._has, self.hidden))
-        folder = (is_whole and self._listed) or self._list(include_trashed=include_trashed)
-        self._listed = None
+        folder, self._listed = self._listed, None
+        if folder is None or (not include_trashed and any(map(self._is_trashed, folder.files))):
+            folder = self._list(include_trashed=include_trashed)
         self.skipped, self.empty_folders = folder.skipped, folder.empty
         self._problems: list[str] = []
         # Notes that are there, but can't be read now.
@@ -178,7 +179,8 @@ class NoteFolder(FileSource, Incremental):
             found = [self._metadata(each.title_line + each.body) for _, each in parsed]
             for (file, each), metadata in zip(parsed, found):
                 stamp = f"{stamps[file.key]} {aliases.get(file.key, '')} "
-                yield self._note(file, each, metadata, resolver, linked, stamp)
+                if include_trashed or not each.trashed:
+                    yield self._note(file, each, metadata, resolver, linked, stamp)
         yield from map(Unchanged, kept)
         folder.unread.update(linked.unread())
         if folder.unread:
@@ -228,6 +230,7 @@ class NoteFolder(FileSource, Incremental):
     ) -> ParsedFile:
         """Return a file with these properties in its front matter."""
         names = self.tag_properties
+        trashed = any(properties.get(name) == "true" for name in front_matter.TRASHED)
         return ParsedFile(
             title,
             body if problem else front_matter.as_list(properties, names) + body,
@@ -235,6 +238,7 @@ class NoteFolder(FileSource, Incremental):
             created,
             front_matter.date(properties, front_matter.MODIFIED),
             problem=problem and f"{problem}; it is searched as text",
+            trashed=trashed,
         )
 
     def _has(self, name: str) -> bool:
@@ -282,7 +286,7 @@ class NoteFolder(FileSource, Incremental):
             links=links,
             created=parsed.created or _created(file),
             modified=parsed.modified or timestamp_from_seconds(file.modified),
-            trashed=self._is_trashed(file.key),
+            trashed=parsed.trashed or self._is_trashed(file.key),
             url=self._url(file),
             stamp=prefix + ",".join(sorted(hashes | file_hashes)),
             **metadata.note_fields(),

@@ -21,6 +21,7 @@ MODIFIED = """
     updated_at modified updated lastmod last_modified date_modified modified_at modified_date
     modification_date last_updated updated_date date_updated mtime
     """.split()
+TRASHED = ("deleted", "trashed")  # Notable's and Boostnote's
 
 # Properties that only programs read. All others are somebody's words and are searched.
 _FOR_PROGRAMS = frozenset(
