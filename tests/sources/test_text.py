@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import codecs
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.sources.base import Unreadable
+from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.formats.text import (
     decode,
     parse_timestamp,
     timestamp_from_seconds,
 )
+from tests.support.exports import folder_of
 
 # A sentence or two in each language, about tomatoes and apples in a garden.
 GERMAN = "Gestern habe ich die Tomaten gegossen und die großen Äpfel gepflückt. Schöne Grüße!"
@@ -50,6 +53,37 @@ KOREAN = "어제 정원에서 토마토에 물을 주고 사과를 땄습니다.
 )  # fmt: skip
 def test_unicode_is_read_in_all_its_forms(data: bytes, text: str) -> None:
     assert decode(data) == text
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (f"{GERMAN}\n".encode() * 9 + b"1 \x96 2 \x80", f"{GERMAN}\n" * 9 + "1 – 2 €"),
+        (RUSSIAN.encode() + b" 5 \xa2.", RUSSIAN + " 5 ¢."),
+        (JAPANESE.encode()[:-1], JAPANESE[:-1]),
+        (CHINESE.encode()[:-2], CHINESE[:-1]),
+        ("Grüße 🍵".encode()[:-1], "Grüße "),
+        (f"{GERMAN}\n".encode() + GERMAN.encode("cp1252"), f"{GERMAN}\n{GERMAN}"),
+        (FRENCH.encode("cp1252") * 3 + FRENCH.encode(), FRENCH * 4),
+        (b"\x93" + POLISH.encode() + b"\x94", f"“{POLISH}”"),
+        (KOREAN.encode() + b"\x81\x8d" + KOREAN.encode(), f"{KOREAN}\ufffd\ufffd{KOREAN}"),
+        (GREEK.encode() + b"\xe9t\xe9\n", GREEK + "été\n"),
+    ],
+)
+def test_what_is_valid_stays_right_beside_stray_bytes(data: bytes, text: str) -> None:
+    problems: list[str] = []
+    assert decode(data, problems=problems) == text
+    assert len(problems) == 1
+
+
+def test_stray_bytes_are_in_the_encoding_that_was_set() -> None:
+    assert decode(POLISH.encode() + "Łódź".encode("cp1250"), "cp1250") == POLISH + "Łódź"
+
+
+def test_a_file_with_stray_bytes_is_named(tmp_path: Path) -> None:
+    source = MarkdownFolder(folder_of(tmp_path, {"a.md": f"# Mühle\n{GERMAN}".encode() + b"\x96"}))
+    assert [note.title for note in source.read()] == ["Mühle"]
+    assert source.skipped[0].startswith("a.md: some of its bytes aren't UTF-8")
 
 
 @pytest.mark.parametrize(

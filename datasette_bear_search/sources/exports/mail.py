@@ -40,8 +40,8 @@ LARGEST_HEADERS = 65_536
 # The parser compares each line with all enclosing boundaries. No real message has so many parts.
 MOST_PARTS = 200
 
-# Programs write anything after "From ", and not all of them a blank line before it. Texts, too, have
-# lines that begin so, but only a message goes on with headers, at least one of them a usual one.
+# Programs write anything after "From ", and not all of them a blank line before it. A text has such
+# lines, too, but only a message goes on with headers, some of them usual ones.
 _SEPARATOR = re.compile(
     rb"\nFrom [^\n]*\n(?=(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){0,30}?"
     rb"(?:Date|Delivered-To|From|Message-ID|MIME-Version|Received|Return-Path|Subject|To|X-[\w-]+):)",

@@ -171,7 +171,10 @@ class NoteFolder(FileSource, Incremental):
                     content = folder.read(file.key, largest=LARGEST_NOTE)
                     if file.key in dates:
                         file = _dated(file, dates[file.key], content)
-                    parsed.append((file, self._parse(file, decode(content, self.encoding))))
+                    problems: list[str] = []
+                    text = decode(content, self.encoding, problems)
+                    parsed.append((file, self._parse(file, text)))
+                    self._problems += [f"{file.key}: {problem}" for problem in problems]
                 except Unreadable as error:
                     self.skipped.append(f"{file.key}: {error}")
                     if not error.is_gone and file.key in known:
