@@ -105,9 +105,10 @@ def _keep(body: str) -> None:
 
 def _evernote(body: str) -> None:
     xml = f"<en-export><note><title>{body}</title></note></en-export>"
-    for each in (body, f"<en-export>{body}", xml):
-        with suppress(Unreadable):
-            list(evernote._parsed(iter([each.encode("utf-8", "replace")]), evernote._READ))
+    for each in (body, f"<note>{body}", f"<note><content><![CDATA[{body}]]></content></note>", xml):
+        content = each.encode("utf-8", "replace")
+        chunks = (content[start : start + 2**17] for start in range(0, len(content), 2**17))
+        list(evernote._parsed(chunks, []))
     documents.parse_html(evernote._html(body))
     evernote._LINK.findall(body)
     evernote._RECOGNIZED.findall(body)
