@@ -159,7 +159,8 @@ def _parsed(chunks: Iterator[bytes], skipped: list[str]) -> Iterator[dict[str, l
         if problem:
             title = _TITLE.search(text)
             name = f"{title[1].strip() if title else f'note {number}'}: no valid XML ({problem})"
-            fields, problem = _fields(_mended(text))
+            if "<content" in text:
+                fields, problem = _fields(_mended(text))
             is_read = not problem or "content" in fields
             skipped.append(f"{name}; its words were read all the same" if is_read else name)
         if not problem or "content" in fields:

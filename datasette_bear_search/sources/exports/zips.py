@@ -72,6 +72,9 @@ class NotesZip(MarkdownFolder):
         key = key.replace(f"_all{TABLE}", TABLE)  # the name of a database in links
         return self._contents.without_ids(self._without_suffix(key))
 
+    def _link_folder(self, file: File) -> str:
+        return self._contents.without_ids(file.folder)
+
     def _url(self, file: File) -> str | None:
         ids = _ID.findall(file.key)
         return f"https://www.notion.so/{ids[-1]}" if ids else super()._url(file)

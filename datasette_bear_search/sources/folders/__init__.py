@@ -27,7 +27,7 @@ from ..formats.markdown_metadata import (
     extract_metadata,
     suffix,
 )
-from ..formats.text import decode, is_encoding, timestamp_from_seconds
+from ..formats.text import decode, is_encoding, later, timestamp_from_seconds
 from . import front_matter, git_dates
 
 # Names of a folder's own note in a repository, a site and Hugo.
@@ -211,6 +211,10 @@ class NoteFolder(FileSource, Incremental):
         """Return the name by which links refer to a note: its path without the suffix."""
         return self._without_suffix(key)
 
+    def _link_folder(self, file: File) -> str:
+        """Return the folder to which the links in a file are relative."""
+        return file.folder
+
     def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
         """Return key → hashes of a note's other names in links, separated by commas.
 
@@ -234,6 +238,7 @@ class NoteFolder(FileSource, Incremental):
         """Return a file with these properties in its front matter."""
         names = self.tag_properties
         trashed = any(properties.get(name) == "true" for name in front_matter.TRASHED)
+        is_done = front_matter.todo(properties)
         return ParsedFile(
             title,
             body if problem else front_matter.as_list(properties, names) + body,
@@ -242,6 +247,8 @@ class NoteFolder(FileSource, Incremental):
             front_matter.date(properties, front_matter.MODIFIED),
             problem=problem and f"{problem}; it is searched as text",
             trashed=trashed,
+            todos_open=int(is_done is False),
+            todos_done=int(is_done is True),
         )
 
     def _has(self, name: str) -> bool:
@@ -274,6 +281,7 @@ class NoteFolder(FileSource, Incremental):
         if self.folder_tags and (folder := tag_folder(file)):
             tags.append(folder)
         links, hashes = self._links(file, targets, resolver)
+        created = parsed.created or _created(file)
         files, file_hashes = linked.of(file, metadata)
         metadata = metadata._replace(
             todos_open=metadata.todos_open + parsed.todos_open,
@@ -287,8 +295,8 @@ class NoteFolder(FileSource, Incremental):
             # In alphabetical order, without duplicates that differ only in case.
             tags=tuple(map(Tag, sorted({tag.lower(): tag for tag in reversed(tags)}.values()))),
             links=links,
-            created=parsed.created or _created(file),
-            modified=parsed.modified or timestamp_from_seconds(file.modified),
+            created=created,
+            modified=later(created, parsed.modified or timestamp_from_seconds(file.modified)),
             trashed=parsed.trashed or self._is_trashed(file.key),
             url=self._url(file),
             stamp=prefix + ",".join(sorted(hashes | file_hashes)),
@@ -302,14 +310,15 @@ class NoteFolder(FileSource, Incremental):
         """Return one link for each linked note, and the hashes of all names in the links."""
         links: dict[str, Link] = {}
         hashes: set[str] = set()
+        folder = self._link_folder(file)
         for link in targets:
             path = self._without_suffix(link.path)
             hashes.add(_name_hash(path) + ("/" if "/" in path else ""))
             if self.whole_names or path.startswith("id:"):
                 hashes.add(alias_hash(path))
-            key = resolver.resolve(link.path, file.folder, is_wiki=link.is_wiki)
+            key = resolver.resolve(link.path, folder, is_wiki=link.is_wiki)
             if key is None and path != link.path:
-                key = resolver.resolve(path, file.folder, is_wiki=link.is_wiki)
+                key = resolver.resolve(path, folder, is_wiki=link.is_wiki)
             if key and key != file.key:
                 # The path and not the label, because a page that renders the text looks it up.
                 links.setdefault(key, Link(key, link.path))

@@ -225,6 +225,11 @@ def timestamp_from_seconds(seconds: float) -> str | None:
         return None
 
 
+def later(created: str | None, modified: str | None) -> str | None:
+    """Return when a note was modified, which is never before it was created."""
+    return max(created, modified) if created and modified else modified
+
+
 def _from_parts(
     year: str, month: str, day: str, hour: str | None, minute: str, second: str, zone: str | None
 ) -> str:
