@@ -197,7 +197,8 @@ def words(text: str) -> dict[str, Any]:
         ),
         (
             [{"type": "rich_text", "elements": [
-                {"type": "rich_text_list", "elements": [section(words("one")), section(words("two"))]}
+                {"type": "rich_text_list",
+                 "elements": [section(words("one")), section(words("two"))]}
             ]}],
             "one\ntwo",
         ),

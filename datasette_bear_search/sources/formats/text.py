@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ..base import Unreadable
+from . import dates
 
 # --- Bytes → text
 
@@ -176,7 +177,8 @@ def _guess(data: bytes) -> str:
 # Nearly all dates match this: 2024-05-01, 2024/5/1 9:30, 2024-05-01T09:30:00.123+02:00.
 _ISO = re.compile(
     r"""(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})
-    (?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|[+-]\d{2}:?(?:\d{2})?)?)?""",
+    (?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|[+-]\d{2}:?(?:\d{2})?)?
+    (?:([AP])\.?M\.?)?)?""",
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 # 20240501, 202405010930, 20240501T093000Z
@@ -187,7 +189,11 @@ _SECONDS = re.compile(r"\d{9,10}|\d{13}", re.ASCII)
 # Dates without a year are rejected, because a parser would assume the current one.
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d{2}(?!\d)", re.ASCII)
 
-_LONGEST_DATE = 60  # characters
+# A link to a daily note, quoted or with a label, and JavaScript's name of the time zone.
+_LINKED = re.compile(r"[\"']*\[\[(?:[^\[\]|]*/)?([^\[\]|/]+)(?:\|[^\[\]]*)?\]\][\"']*")
+_ZONE_NAME = re.compile(r"GMT([+-]\d{4}) \([^()]*\)", re.ASCII)
+
+_LONGEST_DATE = 100  # characters
 
 # Seconds from 1970 to 2001, the epoch of Core Data and thus of every Mac app.
 APPLE_EPOCH = 978_307_200
@@ -207,7 +213,10 @@ def parse_timestamp(value: object) -> str | None:
             return _from_parts(*match.groups())
         if _SECONDS.fullmatch(text):
             return timestamp_from_seconds(int(text) / (1000 if len(text) > 10 else 1))
-        return _parsed_by_dateutil(text)
+        if match := _LINKED.fullmatch(text):
+            return parse_timestamp(match[1].removesuffix(".md"))
+        text = _ZONE_NAME.sub(r"\1", text)
+        return _parsed_by_dateutil(text) or _in_words(text)
     except (ValueError, OverflowError, OSError):
         return None
 
@@ -225,17 +234,34 @@ def timestamp_from_seconds(seconds: float) -> str | None:
         return None
 
 
+def _in_words(text: str) -> str | None:
+    if not (parts := dates.parse(text)):
+        return None
+    *day, hour, minute, second = parts
+    if hour is None:
+        return _iso(datetime(*day, 12, tzinfo=timezone.utc))
+    return _iso(datetime(*day, hour, minute, second))
+
+
 def later(created: str | None, modified: str | None) -> str | None:
     """Return when a note was modified, which is never before it was created."""
     return max(created, modified) if created and modified else modified
 
 
 def _from_parts(
-    year: str, month: str, day: str, hour: str | None, minute: str, second: str, zone: str | None
+    year: str,
+    month: str,
+    day: str,
+    hour: str | None,
+    minute: str,
+    second: str,
+    zone: str | None,
+    half: str | None = None,
 ) -> str:
     if hour is None:
         return _iso(datetime(int(year), int(month), int(day), 12, tzinfo=timezone.utc))
-    moment = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second or 0))
+    of_day = int(hour) % 12 + 12 * (half in ("P", "p")) if half else int(hour)
+    moment = datetime(int(year), int(month), int(day), of_day, int(minute), int(second or 0))
     if zone:
         digits = zone.replace(":", "")
         offset = "+0000" if digits.upper() in ("Z", "UTC") else digits.ljust(5, "0")
@@ -251,11 +277,14 @@ def _parsed_by_dateutil(text: str) -> str | None:
     from dateutil import parser
 
     # dateutil takes missing parts from the default, so two defaults reveal a missing day or time.
-    readings = {
-        parser.parse(text, default=default, dayfirst=day_first)
-        for day_first in (False, True)
-        for default in (datetime(2000, 1, 1, 1, 1), datetime(2000, 2, 2, 2, 2))
-    }
+    try:
+        readings = {
+            parser.parse(text, default=default, dayfirst=day_first)
+            for day_first in (False, True)
+            for default in (datetime(2000, 1, 1, 1, 1), datetime(2000, 2, 2, 2, 2))
+        }
+    except (ValueError, OverflowError):
+        return None
     if len({moment.date() for moment in readings}) != 1:
         return None
     moment = readings.pop()
