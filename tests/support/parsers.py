@@ -25,13 +25,13 @@ from datasette_bear_search.search.results import records as search_results_recor
 from datasette_bear_search.sources import bear, sql_and_json
 from datasette_bear_search.sources.base import Unreadable
 from datasette_bear_search.sources.bear import backup
-from datasette_bear_search.sources.exports import evernote, mail, slack, takeout, zips
+from datasette_bear_search.sources.exports import evernote, mail, slack, zips
 from datasette_bear_search.sources.files.archive import File
 from datasette_bear_search.sources.folders import front_matter, org
 from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
-from datasette_bear_search.sources.formats import documents, markdown_metadata, text
+from datasette_bear_search.sources.formats import documents, keep, markdown_metadata, text
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.note_html import render, renderer
 from datasette_bear_search.web.pages import cards
@@ -100,14 +100,15 @@ def _many_messages(body: str) -> None:
 
 def _keep(body: str) -> None:
     fields: dict[str, Any] = {"title": body, "textContent": body, "listContent": [{"text": body}]}
-    markdown_metadata.title_of(body, takeout._keep_body(fields))
+    markdown_metadata.title_of(body, keep.keep_body(fields))
 
 
 def _evernote(body: str) -> None:
     xml = f"<en-export><note><title>{body}</title></note></en-export>"
-    for each in (body, f"<en-export>{body}", xml):
-        with suppress(Unreadable):
-            list(evernote._parsed(iter([each.encode("utf-8", "replace")]), evernote._READ))
+    for each in (body, f"<note>{body}", f"<note><content><![CDATA[{body}]]></content></note>", xml):
+        content = each.encode("utf-8", "replace")
+        chunks = (content[start : start + 2**17] for start in range(0, len(content), 2**17))
+        list(evernote._parsed(chunks, []))
     documents.parse_html(evernote._html(body))
     evernote._LINK.findall(body)
     evernote._RECOGNIZED.findall(body)

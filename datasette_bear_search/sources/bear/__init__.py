@@ -22,7 +22,7 @@ from ..base import SourceError
 from ..files import readonly
 from ..files.file_source import FileSource
 from ..files.states import file_state
-from ..formats.text import APPLE_EPOCH, timestamp_from_seconds
+from ..formats.text import APPLE_EPOCH, decode_damaged, timestamp_from_seconds
 
 DATABASE_NAME = "database.sqlite"
 
@@ -370,7 +370,7 @@ def _text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bytes):
-        value = value.decode("utf-8", errors="replace")
+        value = decode_damaged(value)
     return str(value).replace("\0", "")
 
 

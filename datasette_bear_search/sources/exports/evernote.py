@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from xml.parsers import expat
+from xml.sax.saxutils import escape
 
 from ...notes import NEXT_FILE, Link, Note
 from ..base import Unreadable
@@ -21,7 +21,7 @@ from ..files.file_source import FileSource
 from ..files.opening import paths_at
 from ..formats.documents import parse_html
 from ..formats.markdown_metadata import note_from_markdown, suffix
-from ..formats.text import parse_timestamp
+from ..formats.text import decode_damaged, parse_timestamp
 
 SUFFIX = ".enex"
 
@@ -29,11 +29,20 @@ SUFFIX = ".enex"
 _READ = frozenset(
     """
     title content created updated tag note-attributes/source-url task/title task/taskStatus
-    resource/mime resource/recognition
+    resource/mime resource/recognition resource/resource-attributes/file-name
     """.split()
 )
 _NOT_IN_XML = bytes(code for code in range(32) if code not in b"\t\n\r")
 
+# Where notes begin and end, outside of the data of files.
+_MARK = re.compile(
+    rb"(?P<start><note>|<note\s[^<>]*>)|(?P<end></note\s*>)|(?P<data><data\b[^<>]*>)"
+)
+LONGEST_TAG = 200
+_TITLE = re.compile(r"<title>([^<]{1,300})")
+# The marks of CDATA, also where they were split to hide "]]>" in a text; "&" that begins no entity.
+_CDATA = re.compile(r"\]\]>|<!\[CDATA\[")
+_BARE = re.compile(r"&(?!#?\w{1,30};)")
 _ENCRYPTED = re.compile(r"<en-crypt\b[^<>]*>[^<>]*")
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][\w-]*)(?P<attributes>[^<>]*?)(?P<empty>/?)>")
 _ITEM = re.compile(r"(<li\b[^<>]*--en-checked:\s*(true|false)[^<>]*>(?:\s*<div\b[^<>]*>)?)")
@@ -68,29 +77,33 @@ class EvernoteExport(FileSource):
         with export as (archive, notebooks):
             # Read everything twice: links have only titles, of notes that may come later.
             titles = defaultdict(list)
-            for key, fields in self._notes(archive, notebooks, frozenset({"title", "created"})):
+            for key, fields in self._notes(archive, notebooks):
                 title = _first(fields, "title")
                 for name in (title, f"{_first(fields, 'notebook')}/{title}"):
                     titles[name].append(key)
             keys = {title: keys[0] for title, keys in titles.items() if len(keys) == 1}
             self.skipped = list(archive.skipped)
-            for key, fields in self._notes(archive, notebooks, _READ):
+            for key, fields in self._notes(archive, notebooks):
                 yield self._note(key, fields, keys)
 
     def _notes(
-        self, archive: Archive, notebooks: list[File], wanted: frozenset[str]
+        self, archive: Archive, notebooks: list[File]
     ) -> Iterator[tuple[str, dict[str, list[str]]]]:
         for file in notebooks:
             seen = Counter[str]()
+            problems: list[str] = []
             try:
-                for fields in _parsed(archive.chunks(file.key), wanted):
+                for fields in _parsed(archive.chunks(file.key), problems):
                     fields["notebook"] = [file.name]
                     created = _first(fields, "created") or _first(fields, "title")
                     seen[created] += 1
                     number = f"#{seen[created]}" if seen[created] > 1 else ""
                     yield f"{file.key.removesuffix(SUFFIX)}/{created}{number}", fields
             except Unreadable as reason:
-                self.skipped.append(f"{file.key}, from its note {seen.total() + 1} on: {reason}")
+                problems.append(f"from its note {seen.total() + 1} on: {reason}")
+            if not seen and not problems:
+                problems.append("no note in it")
+            self.skipped += [f"{file.key}: {problem}" for problem in problems]
 
     def _note(self, key: str, fields: dict[str, list[str]], keys: dict[str, str]) -> Note:
         title = _first(fields, "title")
@@ -102,6 +115,8 @@ class EvernoteExport(FileSource):
             body += f"\n- [{'x' if status == 'completed' else ' '}] {name}"
         if address := _first(fields, "note-attributes/source-url"):
             body += f"\n\n<{address}>"
+        for name in dict.fromkeys(fields["resource/resource-attributes/file-name"]):
+            body += f"\n\nFile: {' '.join(name.split())}"
         linked = {}
         for label in _LINK.findall(body):  # prefer a note in the same notebook
             if other := keys.get(f"{fields['notebook'][0]}/{label}") or keys.get(label):
@@ -132,60 +147,101 @@ def _first(fields: dict[str, list[str]], name: str) -> str:
     return next(iter(fields[name]), "").strip()
 
 
-def _parsed(
-    chunks: Iterator[bytes], wanted: frozenset[str]
-) -> Iterator[defaultdict[str, list[str]]]:
+def _parsed(chunks: Iterator[bytes], skipped: list[str]) -> Iterator[dict[str, list[str]]]:
     """Yield the texts of each note by the paths of their elements.
 
-    ElementTree would keep a note's pictures in memory, and so would defusedxml.
-
-    :raises Unreadable: where the XML becomes invalid or declares an entity, as XML bombs do
+    Each note is parsed by itself: Evernote writes invalid XML for some, which mustn't cost others.
     """
+    for number, note in enumerate(_cut(chunks), 1):
+        # Notes clipped from the web contain characters that XML doesn't allow.
+        text = decode_damaged(note.translate(None, _NOT_IN_XML))
+        fields, problem = _fields(text)
+        if problem:
+            title = _TITLE.search(text)
+            name = f"{title[1].strip() if title else f'note {number}'}: no valid XML ({problem})"
+            if "<content" in text:
+                fields, problem = _fields(_mended(text))
+            is_read = not problem or "content" in fields
+            skipped.append(f"{name}; its words were read all the same" if is_read else name)
+        if not problem or "content" in fields:
+            yield fields
+
+
+def _cut(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield each note's XML without its files, which may be of any size."""
+    parts: list[bytes] = []  # of the note so far
+    rest, is_data, size = b"", False, 0
+    for chunk in chunks:
+        rest += chunk
+        position = 0
+        while True:
+            if is_data:  # base64, up to the next tag
+                end = rest.find(b"<", position)
+                position, is_data = (len(rest), True) if end < 0 else (end, False)
+            mark = _MARK.search(rest, position)
+            # A tag may go on in the next chunk.
+            end = mark.end() if mark else max(position, len(rest) - LONGEST_TAG)
+            if mark and mark["start"]:
+                if parts:  # without an end
+                    yield b"".join([*parts, rest[position : mark.start()]])
+                parts, size = [mark[0]], 0
+            elif parts and size < LARGEST_NOTE:
+                parts.append(rest[position:end])
+                size += end - position
+            position = end
+            if mark is None:
+                break
+            is_data = bool(mark["data"])
+            if mark["end"] and parts:
+                # Of a note that is too large, the end is missing.
+                yield b"".join(parts)
+                parts = []
+        rest = rest[position:]
+    if parts:
+        yield b"".join([*parts, rest])
+
+
+def _mended(note: str) -> str:
+    """Return a note's XML with all of its content, whatever CDATA ends and begins in it."""
+    start, end = note.find("<content>"), note.rfind("</content>")
+    if 0 <= start < end:
+        content = _CDATA.sub("", note[start + len("<content>") : end])
+        note = f"{note[:start]}<content>{escape(content)}</content>{note[end + 10 :]}"
+    return _BARE.sub("&amp;", note)
+
+
+def _fields(note: str) -> tuple[dict[str, list[str]], str]:
+    """Return the texts of a note by the paths of their elements, and why there are no more."""
     path: list[str] = []
     fields: defaultdict[str, list[str]] = defaultdict(list)
     texts: list[str] | None = None
-    notes = []
-    size = 0  # of a note, in characters
 
     def start(name: str, _: object) -> None:
         nonlocal texts
         path.append(name)
-        texts = [] if len(path) < 6 and "/".join(path[2:]) in wanted else None
-
-    def add(text: str) -> None:
-        nonlocal size
-        if texts is not None and size < LARGEST_NOTE:
-            texts.append(text)
-            size += len(text)
+        texts = [] if len(path) < 6 and "/".join(path[1:]) in _READ else None
 
     def end(name: str) -> None:
-        nonlocal texts, fields, size
+        nonlocal texts
         if texts is not None:
-            fields["/".join(path[2:])].append("".join(texts))
+            fields["/".join(path[1:])].append("".join(texts))
             texts = None
         path.pop()
-        if len(path) == 1 and name == "note":
-            notes.append(fields)
-            fields, size = defaultdict(list), 0
 
-    def refuse(*_: object) -> None:
-        raise Unreadable("it declares entities, as XML bombs do")
+    def add(text: str) -> None:
+        if texts is not None:
+            texts.append(text)
 
     parser = expat.ParserCreate()  # never opens external entities or DTDs
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler, parser.EntityDeclHandler = add, refuse
-    for chunk in chain(chunks, [None]):
-        problem = ""
-        try:
-            # Notes clipped from the web contain characters that XML doesn't allow.
-            parser.Parse((chunk or b"").translate(None, _NOT_IN_XML), chunk is None)
-        except (expat.ExpatError, Unreadable) as error:
-            problem = f"no valid XML ({error})"
-        yield from notes
-        notes.clear()
-        if problem:
-            raise Unreadable(problem)
+    parser.CharacterDataHandler = add
+    try:
+        # With a DTD, which isn't read, entities without a declaration are left out.
+        parser.Parse(f'<!DOCTYPE note SYSTEM "x">{note}', True)
+    except expat.ExpatError as error:
+        return fields, str(error)
+    return fields, ""
 
 
 def _html(content: str) -> str:

@@ -6,6 +6,7 @@ The format: RFC 4155. Google Takeout adds X-GM-THRID and X-Gmail-Labels to each 
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -13,9 +14,10 @@ from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.header import decode_header, make_header
 from email.message import Message
-from email.utils import parseaddr, parsedate_to_datetime
+from email.utils import getaddresses, parseaddr, parsedate_to_datetime
+from functools import cache
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 from zlib import crc32
 
@@ -24,6 +26,7 @@ from ..base import Incremental, Unchanged, Unreadable
 from ..files.archive import MEGABYTE, Archive, File
 from ..files.file_source import FileSource
 from ..files.opening import paths_at
+from ..files.states import composed
 from ..formats.documents import parse_html
 from ..formats.markdown_metadata import as_markdown, note_from_markdown, title_of
 from ..formats.text import decode, is_encoding, parse_timestamp, storable
@@ -37,17 +40,37 @@ LARGEST_HEADERS = 65_536
 # The parser compares each line with all enclosing boundaries. No real message has so many parts.
 MOST_PARTS = 200
 
-_SEPARATOR = re.compile(rb"\n\r?\nFrom [^\n]*\d:\d\d[^\n]*\n")
+# Programs write anything after "From ", and not all of them a blank line before it. A text has such
+# lines, too, but only a message goes on with headers, some of them usual ones.
+_SEPARATOR = re.compile(
+    rb"\nFrom [^\n]*\n(?=(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){0,30}?"
+    rb"(?:Date|Delivered-To|From|Message-ID|MIME-Version|Received|Return-Path|Subject|To|X-[\w-]+):)",
+    re.IGNORECASE,
+)
 _END_OF_HEADERS = re.compile(rb"\n\r?\n")
 _ID = re.compile(r"<[^<>\s]+>")
 _REPLY = re.compile(r"(?:(?:re|aw|fwd?|wg|sv|tr|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
 # The quoted text in a reply, with the line above it: "On 1 May 2024, Ada wrote:"
-_QUOTED = re.compile(r"(?:^[^>\n][^\n]{0,300}:[ \t\r]*\n\s{0,4})?(?:^>[^\n]*\n?)+\n*", re.MULTILINE)
-# Labels and folders that say nothing about the subject of a message.
-_SYSTEM = re.compile(
-    r"inbox|sent(?: mail)?|opened|unread|important|starred|archived|drafts?|chat|spam|trash|junk"
-    r"|category .*|all mail.*|mbox",
-    re.IGNORECASE,
+_QUOTED = re.compile(
+    r"(?:^(?:(?:On|Am|Le|El|Em|Il|Op|Den) [^\n]{0,300}\n)?[^>\n][^\n]{0,300}:[ \t\r]*\n\s{0,4})?"
+    r"(?:^>[^\n]*\n?)+\n*",
+    re.MULTILINE,
+)
+# What Outlook writes above the message that it quotes as a whole.
+_ORIGINAL = re.compile(
+    r"^[ \t]*-{3,} ?(?:Mensagem original|Mensaje original|Message d'origine|Messaggio originale"
+    r"|Oorspronkelijk bericht|Original Message|Originalnachricht|Ursprüngliche Nachricht) ?-{3,}",
+    re.MULTILINE | re.IGNORECASE,
+)
+# What an invitation says, in the format of RFC 5545, where long lines are folded.
+_EVENT = re.compile(r"^(?:SUMMARY|LOCATION|DESCRIPTION)(?:;[^:\n]*)?:(.+)", re.MULTILINE)
+MOST_PEOPLE = 100
+
+_CATEGORY = re.compile(
+    r"\[?(?:category (?:forums|personal|promotions|purchases|reservations|social|travel|updates)$"
+    r"|(?:category|kategorie|catégorie|categoría|categoria|categorie|kategori|kategoria|kategória"
+    r"|kategorija|luokka|категория|категорія|κατηγορία|หมวดหมู่|カテゴリ|카테고리|类别|類別|分类|分類)"
+    r"\s?[:：\]])|all mail\b",
 )
 
 
@@ -89,8 +112,28 @@ class _Thread:
     is_trashed: bool = True
     labels: dict[str, None] = field(default_factory=dict)
     messages: list[_Message] = field(default_factory=list)
+    people: dict[str, None] = field(default_factory=dict)
     has_image: bool = False
     has_file: bool = False
+    pinned: bool = False
+
+
+def role_of(label: str) -> str:
+    """Return what a label or folder means to mail programs; "" if it is about the subject.
+
+    It is trash, spam, starred or system, whatever the program's language.
+    """
+    name = composed(" ".join(label.split())).casefold()
+    name = name.removeprefix("[gmail]/").removeprefix("[google mail]/")
+    return _roles().get(name) or ("system" if _CATEGORY.match(name) else "")
+
+
+@cache
+def _roles() -> dict[str, str]:
+    import yaml  # 10 ms
+
+    listed = yaml.safe_load(Path(__file__).with_name("mail_labels.yaml").read_text("utf-8"))
+    return {name.casefold(): role for role in listed for name in listed[role]}
 
 
 def threads(
@@ -105,13 +148,18 @@ def threads(
     by_id: dict[str, _Thread] = {}
     owners: list[_Thread | None] = []
     seen: set[str] = set()
+    is_gmail = knows_trash = False
     for file, raw in _messages(archive, files, skipped):
         headers = _END_OF_HEADERS.split(raw[:LARGEST_HEADERS], 1)[0]
         head = message_from_bytes(headers)
         own = "".join(_ID.findall(_header(head, "Message-ID"))[:1]) or f"{file}#{len(owners)}"
-        names = [label.strip() for label in _header(head, "X-Gmail-Labels").split(",")]
-        is_trashed = "Trash" in names
-        if own in seen or "Spam" in names or (is_trashed and not include_trashed):
+        names = _labels(head)
+        is_gmail |= bool(names)
+        place = PurePosixPath(file if not f"/{file}".endswith("/mbox") else file[: -len("/mbox")])
+        roles = {role_of(name) for name in (*names, *(place.with_suffix("").parts))}
+        knows_trash |= bool(roles & {"trash", "spam"})
+        is_trashed = "trash" in roles or _is_deleted(head)
+        if own in seen or "spam" in roles or (is_trashed and not include_trashed):
             owners.append(None)
             continue
         seen.add(own)
@@ -126,7 +174,14 @@ def threads(
         thread.waiting += 1
         thread.stamp = crc32(headers, thread.stamp)
         thread.is_trashed &= is_trashed
-        thread.labels |= dict.fromkeys(filter(None, names)) or {Path(file).stem: None}
+        thread.pinned |= "starred" in roles
+        subjects = [name for name in names or [place.stem] if not role_of(name)]
+        thread.labels |= dict.fromkeys(subjects)
+    if is_gmail and not knows_trash:
+        skipped.append(
+            "no message has a label that is known as Gmail's trash or spam. If your account has"
+            " some in a language that isn't known, list their labels under never"
+        )
     for thread in dict.fromkeys(by_id.values()):
         if known.get(thread.key) == f"{thread.stamp:x}":
             thread.waiting = -1
@@ -148,20 +203,44 @@ def _messages(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield (file, message) for each message, cut at LARGEST_MESSAGE."""
     for file in files:
-        rest = b"\n\n"
+        rest = b"\n"
         try:
-            for chunk in chain(archive.chunks(file), [b"\n\nFrom 00:00\n"]):
-                *whole, rest = _SEPARATOR.split(rest + chunk)
-                yield from ((file, raw[:LARGEST_MESSAGE]) for raw in whole if raw.strip())
+            for chunk in chain(archive.chunks(file), [b"\n\nFrom \nFrom:"]):
+                # Above this, what came before the chunk was searched with enough text below it.
+                start = max(0, len(rest) - LARGEST_HEADERS)
+                *whole, last = _SEPARATOR.split(rest[start:] + chunk)
+                rest = rest[:start]
+                for raw in whole:
+                    if (raw := rest + raw).strip():
+                        yield file, raw[:LARGEST_MESSAGE]
+                    rest = b""
+                rest += last
                 if len(rest) > LARGEST_MESSAGE:  # keep the end: the next separator may begin there
-                    rest = rest[:LARGEST_MESSAGE] + rest[LARGEST_MESSAGE:][-1000:]
+                    rest = rest[:LARGEST_MESSAGE] + rest[LARGEST_MESSAGE:][-LARGEST_HEADERS:]
         except Unreadable as reason:
             line = f"{file}: {reason}"
             skipped += [line] if line not in skipped else []
 
 
+def _labels(head: Message) -> list[str]:
+    # A label with a comma is quoted, as in CSV.
+    labels = next(csv.reader([_header(head, "X-Gmail-Labels")], skipinitialspace=True), [])
+    return [name for label in labels if (name := label.strip())]
+
+
+def _is_deleted(head: Message) -> bool:
+    """Return whether Thunderbird, or a program for Unix, only hides the message as deleted."""
+    with suppress(ValueError):
+        if int(_header(head, "X-Mozilla-Status") or "0", 16) & 8:
+            return True
+    return "D" in _header(head, "X-Status")
+
+
 def _header(message: Message, name: str) -> str:
-    value = str(message.get(name, ""))[:10_000]
+    values = (str(value) for key, value in message.raw_items() if key.lower() == name.lower())
+    value = next(values, "")[:10_000]
+    if not value.isascii():
+        value = decode(value.encode("utf-8", "surrogateescape"))
     if "=?" in value:
         with suppress(Exception):
             value = str(make_header(decode_header(value)))
@@ -172,22 +251,32 @@ def _add(thread: _Thread, raw: bytes) -> None:
     if raw.count(b"boundary=") + raw.count(b"message/rfc822") > MOST_PARTS:
         raise ValueError("it has too many parts")
     message = message_from_bytes(re.sub(rb"(?m)^>(?=>*From )", b"", raw))
-    texts: dict[str, list[str]] = {"text/plain": [], "text/html": []}
+    texts: dict[str, list[str]] = {"text/plain": [], "text/html": [], "text/calendar": []}
+    more: list[str] = []
     for part in message.walk():
-        kind = part.get_content_type()
-        if part.get_filename():
+        kind, name = part.get_content_type(), _part_name(part)
+        if name:
             thread.has_image |= kind.startswith("image/")
             thread.has_file |= not kind.startswith("image/")
-        elif kind in texts:
+            more += [f"File: {name}"] * ("Content-ID" not in part)
+        if part is not message and (subject := _header(part, "Subject")):  # it is forwarded
+            texts["text/plain"].append(f"{_header(part, 'From')}: {subject}")
+        if kind in texts and (not name or kind == "text/calendar"):
             data = part.get_payload(decode=True)
-            charset = str(part.get_content_charset() or "")
+            charset = str(part.get_content_charset() or "utf-8")
             if isinstance(data, bytes):
-                is_known = charset and is_encoding(charset)
-                text = data.decode(charset, "replace") if is_known else decode(data)
+                is_unicode = charset in ("utf-8", "us-ascii") or not is_encoding(charset)
+                text = decode(data) if is_unicode else data.decode(charset, "replace")
                 texts[kind].append(text.replace("\r\n", "\n"))
     text = as_markdown("\n\n".join(texts["text/plain"]))
     if not text.strip():
         text = "\n\n".join(parse_html(html).text for html in texts["text/html"])
+    events = [_EVENT.findall(each.replace("\n ", "")) for each in texts["text/calendar"][:1]]
+    more += [re.sub(r"\\[nN]", "\n", said).replace("\\", "") for each in events for said in each]
+    text = "\n\n".join([text.strip(), *dict.fromkeys(more)])
+    people = [_header(message, name) for name in ("From", "To", "Cc", "Bcc")]
+    for name, address in getaddresses(people)[:MOST_PEOPLE]:
+        thread.people |= {f"{name} <{address}>" if name else address: None}
     name, address = parseaddr(_header(message, "From")[:1000])
     moment = None
     with suppress(Exception):
@@ -196,13 +285,25 @@ def _add(thread: _Thread, raw: bytes) -> None:
     thread.messages.append(_Message(moment or "", name or address, subject, storable(text)))
 
 
+def _part_name(part: Message) -> str:
+    with suppress(Exception):  # such as an encoding that doesn't exist
+        return storable(
+            " ".join(str(make_header(decode_header(part.get_filename() or ""))).split())
+        )
+    return "file"
+
+
 def _note(thread: _Thread) -> Note:
     messages = sorted(thread.messages)
     paragraphs: list[str] = []
     for message in messages:
-        text = (_QUOTED.sub("", message.text) if paragraphs else message.text).strip()
+        text = message.text
+        if paragraphs:
+            text = _QUOTED.sub("", _ORIGINAL.split(text, 1)[0])
         head = ", ".join(filter(None, [message.author, message.moment[:10]]))
-        paragraphs.append(f"**{head}:**\n\n{text}")
+        paragraphs.append(f"**{head}:**\n\n{text.strip()}")
+    if people := ", ".join([*filter(None, thread.people)][:MOST_PEOPLE]):
+        paragraphs.append(f"People: {people}")
     subject = next((message.subject for message in messages if message.subject), "")
     moments = [message.moment for message in messages if message.moment]
     is_gmail = thread.key.isdecimal()
@@ -210,10 +311,10 @@ def _note(thread: _Thread) -> Note:
         thread.key,
         "\n\n".join(paragraphs),
         title=subject or title_of("", "".join(message.text for message in messages).strip()),
-        tags=[label for label in thread.labels if not _SYSTEM.fullmatch(label)],
+        tags=thread.labels,
         created=min(moments, default=None),
         modified=max(moments, default=None),
-        pinned="Starred" in thread.labels,
+        pinned=thread.pinned,
         trashed=thread.is_trashed,
         has_image=thread.has_image,
         has_file=thread.has_file,

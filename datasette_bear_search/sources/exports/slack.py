@@ -14,6 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
+from xml.sax.saxutils import escape
 
 from ...markdown import plain_text
 from ...notes import Note, Tag
@@ -22,7 +23,13 @@ from ..files.archive import Archive
 from ..files.file_source import FileSource
 from ..files.opening import open_archive, paths_at
 from ..formats.markdown_metadata import as_markdown
-from ..formats.text import as_dict, as_dicts, as_text, load_json, timestamp_from_seconds
+from ..formats.text import (
+    as_dict,
+    as_dicts,
+    as_text,
+    load_json,
+    timestamp_from_seconds,
+)
 
 # A longer pause ends a conversation, and so does midnight (UTC).
 PAUSE_SECONDS = 60 * 60
@@ -244,14 +251,58 @@ def _name(person: dict[str, Any]) -> str:
 
 
 def _text(message: dict[str, Any]) -> str:
-    """Return a message's text, or the texts of its attachments if it has none."""
-    if words := as_text(message.get("text")).strip():
-        return words
-    parts: list[str] = []
-    for attachment in as_dicts(message.get("attachments")):  # such as a forwarded message
+    """Return a message's text, or else its blocks', and what its attachments add to that.
+
+    Forms, apps and forwarded mail have only blocks; shared messages are attachments.
+    """
+    parts = [as_text(message.get("text")).strip() or _words(message.get("blocks"))]
+    for attachment in as_dicts(message.get("attachments")):
         texts = {key: as_text(value).strip() for key, value in attachment.items()}
-        keys = ("pretext", "title", "text") if texts.get("text") else ("fallback",)
-        parts += [texts.get(key, "") for key in keys]
+        texts["blocks"] = texts.get("text") or _words(
+            [attachment.get("blocks"), attachment.get("message_blocks")]
+        )
+        pairs = as_dicts(attachment.get("fields"))
+        both = ([as_text(it.get("title")), as_text(it.get("value"))] for it in pairs)
+        fields = [": ".join(filter(None, pair)) for pair in both]
+        keys = ("pretext", "title", "blocks")
+        said = [texts.get(key, "") for key in keys] + fields
+        parts += said if any((texts["blocks"], *fields)) else [texts.get("fallback", "")]
+    shown: list[str] = []
+    for part in filter(None, parts):
+        if not any(part in other for other in shown):
+            shown.append(part)
+    return "\n".join(shown)
+
+
+# Elements that stand within a line, by the key of what they show and the form that it has in texts.
+_INLINE = {
+    "user": ("user_id", "<@{}>"),
+    "channel": ("channel_id", "<#{}>"),
+    "date": ("fallback", "{}"),
+}
+DEEPEST = 20
+
+
+def _words(value: Any, depth: int = 0) -> str:
+    """Return the words in blocks of any kind: https://docs.slack.dev/reference/block-kit."""
+    if isinstance(value, list):
+        parts = [_words(item, depth + 1) for item in value if depth < DEEPEST]
+        is_line = any(as_dict(item).get("type") in (*_INLINE, "link", "emoji") for item in value)
+        is_line = is_line or all(as_dict(item).get("type") == "text" for item in value)
+        return ("" if is_line else "\n").join(filter(None, parts))
+    if not isinstance(value, dict):
+        return ""
+    kind, text = as_text(value.get("type")), value.get("text")
+    if kind in _INLINE:
+        key, form = _INLINE[kind]
+        return form.format(as_text(value.get(key))) if value.get(key) else ""
+    if kind == "link" and (address := as_text(value.get("url"))):
+        return f"<{address}|{as_text(text)}>" if text else f"<{address}>"
+    if isinstance(text, str):
+        return as_text(text) if kind == "mrkdwn" else escape(as_text(text))
+    names = ("title", "text", "fields", "elements", "rows", "message", "blocks", "alt_text")
+    found = (value.get(name) for name in names)
+    parts = [as_text(part) or _words(part, depth + 1) for part in found if depth < DEEPEST]
     return "\n".join(filter(None, parts))
 
 

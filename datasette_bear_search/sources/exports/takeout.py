@@ -7,31 +7,25 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...notes import Note
 from ..base import Incremental, SourceError, Unchanged, Unreadable
-from ..files.archive import LARGEST_NOTE, Archive, File
+from ..files.archive import LARGEST_NOTE, MEGABYTE, OTHER_NOTES, Archive, File
 from ..files.file_source import FileSource
 from ..files.opening import open_archive, open_inner, paths_at
 from ..formats.documents import Page, parse_html, parse_word
-from ..formats.markdown_metadata import as_markdown, note_from_markdown
-from ..formats.text import (
-    as_dict,
-    as_dicts,
-    as_text,
-    decode,
-    first_timestamp,
-    load_json,
-    timestamp_from_seconds,
-)
+from ..formats.keep import is_keep, keep_note
+from ..formats.markdown_metadata import as_markdown, note_from_markdown, suffix
+from ..formats.text import as_dict, decode, first_timestamp, load_json, timestamp_from_seconds
 from .mail import threads
 
-# Files in the folders of the three products. Other folders hold products such as photos.
+# Google translates the names of the products' folders, so that other folders are known by content.
 _DRIVE = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Drive/(?:(?P<folder>.+)/)?[^/]+)")
 _KEEP = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Keep/[^/]+)")
-_MAIL = re.compile(r"(?:.*/)?Mail/[^/]+\.mbox")
-_FOLDERS = ("Drive", "Google Drive", "Keep", "Google Keep", "Mail")
+_PRODUCT = re.compile(r"(?:.*?/)??Takeout/(?P<key>(?P<product>[^/]+)/(?:(?P<folder>.+)/)?[^/]+)")
+# Files that tell whether a folder is one of Keep's: some in it may be damaged.
+MOST_TRIED = 5
 
 # A large export is split into takeout-20240501T093000Z-001.zip, -002.zip, …
 _PART = re.compile(r"takeout-.*\.zip", re.IGNORECASE)
@@ -42,9 +36,7 @@ _CREATED = ("created",)
 _MODIFIED = ("last_modified_by_any_user", "content_last_modified", "last_modified_by_me")
 
 _DOCUMENTS = (".docx", ".html", ".htm", ".md", ".markdown", ".txt")
-
-# A JSON object with at least one of these fields is a note from Keep.
-_KEEP_FIELDS = ("textContent", "listContent", "title")
+_OFFICE = (".docx", ".pptx", ".xlsx")
 
 
 class Takeout(FileSource, Incremental):
@@ -55,13 +47,20 @@ class Takeout(FileSource, Incremental):
     @classmethod
     def reads(cls, location: str) -> bool:
         path, inside = Path(location).expanduser(), paths_at(location)
-        if not path.is_dir():
-            keys = (key for key in inside if key.startswith("Takeout/"))
-            return any(any(each.fullmatch(key) for each in (_DRIVE, _KEEP, _MAIL)) for key in keys)
-        # A folder's name alone doesn't suffice: anybody may have a folder called Drive.
-        folder = path if path.name == "Takeout" else path / "Takeout"
-        is_export = any((folder / name).is_dir() for name in _FOLDERS)
-        return is_export or any(map(_PART.fullmatch, inside))
+        if path.is_dir():
+            if any(map(_PART.fullmatch, inside)):
+                return True
+            # A folder's name alone doesn't suffice: anybody may have a folder called Drive.
+            if path.name != "Takeout" and "Takeout" not in inside:
+                names = [name for name in sorted(inside) if suffix(name) == ".json"]
+                return any(is_keep((path / name).read_bytes()) for name in names[:MOST_TRIED])
+        elif not any(key.startswith("Takeout/") for key in inside):
+            if not OTHER_NOTES.isdisjoint(map(suffix, inside)) or not inside:
+                return False
+            with open_archive(path) as archive:
+                return bool(_keep_folders(archive))
+        with ExitStack() as stack:
+            return bool(cls(path)._items(stack, Counter()))
 
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
@@ -87,7 +86,8 @@ class Takeout(FileSource, Incremental):
                 try:
                     # Documents in Drive are never read from JSON, so this must be a note.
                     if item.file.suffix == ".json":
-                        note = _keep_note(key, item)
+                        content = item.archive.read(item.file.key)
+                        note = keep_note(key, content, item.stamp)
                     else:
                         note, problem = _document(key, item)
                         self.skipped += [f"{key}: {problem}"] if problem else []
@@ -99,7 +99,7 @@ class Takeout(FileSource, Incremental):
                 if include_trashed or not note.trashed:
                     yield note
         if others:
-            types = ", ".join(f"{suffix} {count:,}" for suffix, count in others.most_common(5))
+            types = ", ".join(f"{end} {count:,}" for end, count in others.most_common(5))
             self.skipped.append(f"{others.total():,} files of other types than are read ({types})")
 
     def _items(self, stack: ExitStack, others: Counter[str]) -> dict[str, _Item]:
@@ -109,20 +109,28 @@ class Takeout(FileSource, Incremental):
         """
         items: dict[str, _Item] = {}
         for prefix, archive in self._archives(stack):
+            of_keep, of_drive = _keep_folders(archive), _drive_folders(archive, prefix)
             for path, file in archive.files.items():
-                if match := _KEEP.fullmatch(prefix + path):
+                place = prefix + path
+                by_name = _KEEP.fullmatch(place)
+                product = _PRODUCT.fullmatch(place)
+                drive = _DRIVE.fullmatch(place)
+                if product and product["product"] in of_drive:
+                    drive = drive or product
+                if by_name or file.folder in of_keep:
                     if file.suffix == ".json":
-                        items.setdefault(match["key"], _Item(archive, file))
-                elif _MAIL.fullmatch(prefix + path):
-                    items.setdefault(path, _Item(archive, file))
-                elif match := _DRIVE.fullmatch(prefix + path):
+                        key = by_name["key"] if by_name else "/".join(place.split("/")[-2:])
+                        items.setdefault(key, _Item(archive, file))
+                elif drive:
                     if file.suffix in _DOCUMENTS:
                         info = archive.files.get(path + _INFO)
                         info = info or archive.files.get(path.removesuffix(file.suffix) + _INFO)
-                        item = _Item(archive, file, match["folder"] or "", info)
-                        items.setdefault(match["key"], item)
+                        item = _Item(archive, file, drive["folder"] or "", info)
+                        items.setdefault(drive["key"], item)
                     elif not path.endswith(_INFO):
                         others[file.suffix or "without suffix"] += 1
+                elif file.suffix == ".mbox":
+                    items.setdefault(path, _Item(archive, file))
         return items
 
     def _archives(self, stack: ExitStack) -> Iterator[tuple[str, Archive]]:
@@ -138,6 +146,32 @@ class Takeout(FileSource, Incremental):
                 yield "", part
 
 
+def _keep_folders(archive: Archive) -> set[str]:
+    """Return the folders that have notes of Keep's."""
+    found: set[str] = set()
+    tried = Counter[str]()
+    for key, file in archive.files.items():
+        folder = file.folder
+        if file.suffix == ".json" and folder not in found and tried[folder] < MOST_TRIED:
+            tried[folder] += 1
+            with suppress(Unreadable):
+                found |= {folder} if is_keep(archive.read(key, largest=MEGABYTE)) else set()
+    return found
+
+
+def _drive_folders(archive: Archive, prefix: str) -> set[str]:
+    """Return the products of which only Drive's files are: office documents, or with metadata."""
+    found: set[str] = set()
+    others: set[str] = set()
+    for path, file in archive.files.items():
+        if match := _PRODUCT.fullmatch(prefix + path):
+            if file.suffix in _OFFICE or path.endswith(_INFO):
+                found.add(match["product"])
+            elif file.suffix == ".json":
+                others.add(match["product"])
+    return found - others
+
+
 class _Item(NamedTuple):
     """A file of an export that is a note."""
 
@@ -149,54 +183,6 @@ class _Item(NamedTuple):
     @property
     def stamp(self) -> str:
         return f"{self.file.stamp} {self.info.stamp}" if self.info else self.file.stamp
-
-
-def _keep_note(key: str, item: _Item) -> Note:
-    fields = as_dict(load_json(item.archive.read(item.file.key)))
-    if not any(name in fields for name in _KEEP_FIELDS):
-        raise Unreadable("no note of Google Keep's")
-    attachments = as_dicts(fields.get("attachments"))
-    are_images = [as_text(file.get("mimetype")).startswith("image/") for file in attachments]
-    labels = (as_text(label.get("name")).strip() for label in as_dicts(fields.get("labels")))
-    return note_from_markdown(
-        key,
-        _keep_body(fields),
-        title=as_text(fields.get("title")),
-        tags=filter(None, labels),
-        created=_moment(fields.get("createdTimestampUsec")),
-        modified=_moment(fields.get("userEditedTimestampUsec")),
-        pinned=fields.get("isPinned") is True,
-        archived=fields.get("isArchived") is True,
-        trashed=fields.get("isTrashed") is True,
-        has_image=any(are_images),
-        has_file=not all(are_images),
-        stamp=item.stamp,
-    )
-
-
-def _keep_body(fields: dict[str, Any]) -> str:
-    items = [
-        f"- [{'x' if item.get('isChecked') is True else ' '}] {_line(item.get('text'))}"
-        for item in as_dicts(fields.get("listContent"))
-    ]
-    links = [
-        f"[{_line(link.get('title'))}]({address})"
-        for link in as_dicts(fields.get("annotations"))
-        if (address := as_text(link.get("url"))) and not set(address) & set(" \n()<>")
-    ]
-    parts = [as_markdown(as_text(fields.get("textContent"))), "\n".join(items), "\n".join(links)]
-    return "\n\n".join(part for part in parts if part.strip())
-
-
-def _line(value: Any) -> str:
-    return " ".join(as_text(value).split())
-
-
-def _moment(microseconds: Any) -> str | None:
-    try:
-        return timestamp_from_seconds(float(microseconds) / 1_000_000)
-    except (OverflowError, TypeError, ValueError):
-        return None
 
 
 def _document(key: str, item: _Item) -> tuple[Note, str]:

@@ -26,6 +26,7 @@ from ..files.opening import is_zip, open_archive, open_inner
 from ..files.states import digest
 from ..folders import ParsedFile, front_matter
 from ..folders.markdown import HTML, MARKDOWN_SUFFIXES, MarkdownFolder
+from ..formats.keep import is_keep
 from ..formats.markdown_metadata import suffix
 from ..formats.text import decode
 
@@ -71,6 +72,9 @@ class NotesZip(MarkdownFolder):
         key = key.replace(f"_all{TABLE_SUFFIX}", TABLE_SUFFIX)  # the name of a database in links
         return self._contents.without_ids(self._without_suffix(key))
 
+    def _link_folder(self, file: File) -> str:
+        return self._contents.without_ids(file.folder)
+
     def _url(self, file: File) -> str | None:
         ids = _ID.findall(file.key)
         return f"https://www.notion.so/{ids[-1]}" if ids else super()._url(file)
@@ -115,11 +119,13 @@ class _Contents(Archive):
             above = ["/".join(folders[: depth + 1]) + "/" for depth in range(len(folders))]
             whole = f"{place.removesuffix(TABLE_SUFFIX)}_all{TABLE_SUFFIX}"
             is_view = end == TABLE_SUFFIX and whole in places
+            twin = place.removesuffix(end) + ".json"
             if (
                 any(name in SOFTWARE for name in folders)
                 or any(source._excludes(each, False) for each in [*above, key])
                 or is_view
                 or (self.ids and key == "index.html")
+                or (end in HTML and twin in places and _is_keep(places[twin], twin))
             ):
                 continue
             if end in source.suffixes or (end == TABLE_SUFFIX and _ID.search(key)):
@@ -176,6 +182,12 @@ def _parts(archive: Archive, stack: ExitStack, skipped: list[str]) -> list[Archi
             except (SourceError, Unreadable) as reason:
                 skipped.append(f"{key}: {reason}")
     return parts
+
+
+def _is_keep(archive: Archive, key: str) -> bool:
+    with suppress(Unreadable):
+        return is_keep(archive.read(key))
+    return False
 
 
 def _rows(text: str) -> list[list[str]]:

@@ -36,8 +36,12 @@ DOCUMENTS = frozenset(
 # A folder with such files is a folder of notes, even if there are exports among them.
 OTHER_NOTES = frozenset({".md", ".markdown", ".txt"})
 
-# "2024-05-01", "2024-05-01 Standup", "2024-05-01-a-post"
-_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:$|[ _-])", re.ASCII)
+# "2024-05-01 Standup" and "2024_05_01"; with a time and without hyphens in programs' names for
+# notes: "20240501T093000--a-title" (Denote), "20240501093000-a-title" (org-roam), "202405010930".
+_DAY = re.compile(
+    r"(?P<day>(?:1[89]|20)\d{2}([-_.]?)\d{2}\2\d{2})(?:T?(?P<time>\d{4}(?:\d{2})?))?(?:$|[ _.T-])",
+    re.ASCII,
+)
 ONLY_IN_CLOUD = "only in iCloud; download it in Finder, and it is read the next time"
 
 
@@ -63,8 +67,10 @@ class File(NamedTuple):
     @property
     def day(self) -> str | None:
         """The date at the beginning of the name, which is the day when the file was created."""
-        match = _DAY.match(self.name)
-        return parse_timestamp(match[1]) if match else None
+        if not (match := _DAY.match(self.name)):
+            return None
+        day, time = re.sub("[-_.]", "", match["day"]), match["time"]
+        return (time and parse_timestamp(day + time)) or parse_timestamp(day)
 
     @property
     def folder(self) -> str:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from struct import iter_unpack, unpack
 from threading import Lock
@@ -22,6 +21,7 @@ from typing import IO
 
 from ...sqlite import sqlite3
 from ..base import SourceError
+from ..formats.text import decode_damaged
 from .states import explained, file_state, not_allowed
 
 # How long to wait while the program saves. Bear takes milliseconds, a large sync a second or two.
@@ -58,7 +58,7 @@ def read_transaction(path: Path, owner: Owner = ANY_PROGRAM) -> Iterator[sqlite3
     """Open a connection in a read transaction on the database at ``path``.
 
     Fetch everything and leave, because the program can't save while the connection is open.
-    Invalid UTF-8 is returned with replacement characters.
+    Bytes that aren't UTF-8 are read as Windows' letters.
 
     :param path: the database, or a folder that contains the owner's ``file_name``
     :raises SourceError: if the database can't be read; the message says what to do
@@ -67,7 +67,7 @@ def read_transaction(path: Path, owner: Owner = ANY_PROGRAM) -> Iterator[sqlite3
         file = _database_in(path, owner)
         try:
             db = _opened(file, owner, cleanup)
-            db.text_factory = partial(str, encoding="utf-8", errors="replace")
+            db.text_factory = decode_damaged
             db.execute("pragma query_only = 1")
             db.execute("begin")
             yield db

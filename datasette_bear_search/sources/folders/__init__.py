@@ -27,7 +27,7 @@ from ..formats.markdown_metadata import (
     extract_metadata,
     suffix,
 )
-from ..formats.text import decode, is_encoding, timestamp_from_seconds
+from ..formats.text import decode, is_encoding, later, timestamp_from_seconds
 from . import front_matter, git_dates
 
 # Names of a folder's own note in a repository, a site and Hugo.
@@ -52,6 +52,7 @@ class ParsedFile:
     problem: str = ""  # what couldn't be read, for people
     todos_open: int = 0  # in addition to those in the body
     todos_done: int = 0
+    trashed: bool = False  # if the text says so
     title_line: str = ""  # if it isn't in the body; its tags and links belong to the note
 
 
@@ -115,9 +116,9 @@ class NoteFolder(FileSource, Incremental):
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterator[Note | Unchanged]:
         # state() lists the trash, too. Without a trash, its list can be used in any case.
-        is_whole = include_trashed or not any(map(self._has, self.hidden))
-        folder = (is_whole and self._listed) or self._list(include_trashed=include_trashed)
-        self._listed = None
+        folder, self._listed = self._listed, None
+        if folder is None or (not include_trashed and any(map(self._is_trashed, folder.files))):
+            folder = self._list(include_trashed=include_trashed)
         self.skipped, self.empty_folders = folder.skipped, folder.empty
         self._problems: list[str] = []
         # Notes that are there, but can't be read now.
@@ -170,7 +171,10 @@ class NoteFolder(FileSource, Incremental):
                     content = folder.read(file.key, largest=LARGEST_NOTE)
                     if file.key in dates:
                         file = _dated(file, dates[file.key], content)
-                    parsed.append((file, self._parse(file, decode(content, self.encoding))))
+                    problems: list[str] = []
+                    text = decode(content, self.encoding, problems)
+                    parsed.append((file, self._parse(file, text)))
+                    self._problems += [f"{file.key}: {problem}" for problem in problems]
                 except Unreadable as error:
                     self.skipped.append(f"{file.key}: {error}")
                     if not error.is_gone and file.key in known:
@@ -178,7 +182,8 @@ class NoteFolder(FileSource, Incremental):
             found = [self._metadata(each.title_line + each.body) for _, each in parsed]
             for (file, each), metadata in zip(parsed, found):
                 stamp = f"{stamps[file.key]} {aliases.get(file.key, '')} "
-                yield self._note(file, each, metadata, resolver, linked, stamp)
+                if include_trashed or not each.trashed:
+                    yield self._note(file, each, metadata, resolver, linked, stamp)
         yield from map(Unchanged, kept)
         folder.unread.update(linked.unread())
         if folder.unread:
@@ -206,6 +211,10 @@ class NoteFolder(FileSource, Incremental):
         """Return the name by which links refer to a note: its path without the suffix."""
         return self._without_suffix(key)
 
+    def _link_folder(self, file: File) -> str:
+        """Return the folder to which the links in a file are relative."""
+        return file.folder
+
     def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
         """Return key → hashes of a note's other names in links, separated by commas.
 
@@ -228,6 +237,8 @@ class NoteFolder(FileSource, Incremental):
     ) -> ParsedFile:
         """Return a file with these properties in its front matter."""
         names = self.tag_properties
+        trashed = any(properties.get(name) == "true" for name in front_matter.TRASHED)
+        is_done = front_matter.todo(properties)
         return ParsedFile(
             title,
             body if problem else front_matter.as_list(properties, names) + body,
@@ -235,6 +246,9 @@ class NoteFolder(FileSource, Incremental):
             created,
             front_matter.date(properties, front_matter.MODIFIED),
             problem=problem and f"{problem}; it is searched as text",
+            trashed=trashed,
+            todos_open=int(is_done is False),
+            todos_done=int(is_done is True),
         )
 
     def _has(self, name: str) -> bool:
@@ -267,6 +281,7 @@ class NoteFolder(FileSource, Incremental):
         if self.folder_tags and (folder := tag_folder(file)):
             tags.append(folder)
         links, hashes = self._links(file, targets, resolver)
+        created = parsed.created or _created(file)
         files, file_hashes = linked.of(file, metadata)
         metadata = metadata._replace(
             todos_open=metadata.todos_open + parsed.todos_open,
@@ -280,9 +295,9 @@ class NoteFolder(FileSource, Incremental):
             # In alphabetical order, without duplicates that differ only in case.
             tags=tuple(map(Tag, sorted({tag.lower(): tag for tag in reversed(tags)}.values()))),
             links=links,
-            created=parsed.created or _created(file),
-            modified=parsed.modified or timestamp_from_seconds(file.modified),
-            trashed=self._is_trashed(file.key),
+            created=created,
+            modified=later(created, parsed.modified or timestamp_from_seconds(file.modified)),
+            trashed=parsed.trashed or self._is_trashed(file.key),
             url=self._url(file),
             stamp=prefix + ",".join(sorted(hashes | file_hashes)),
             **metadata.note_fields(),
@@ -295,14 +310,15 @@ class NoteFolder(FileSource, Incremental):
         """Return one link for each linked note, and the hashes of all names in the links."""
         links: dict[str, Link] = {}
         hashes: set[str] = set()
+        folder = self._link_folder(file)
         for link in targets:
             path = self._without_suffix(link.path)
             hashes.add(_name_hash(path) + ("/" if "/" in path else ""))
             if self.whole_names or path.startswith("id:"):
                 hashes.add(alias_hash(path))
-            key = resolver.resolve(link.path, file.folder, is_wiki=link.is_wiki)
+            key = resolver.resolve(link.path, folder, is_wiki=link.is_wiki)
             if key is None and path != link.path:
-                key = resolver.resolve(path, file.folder, is_wiki=link.is_wiki)
+                key = resolver.resolve(path, folder, is_wiki=link.is_wiki)
             if key and key != file.key:
                 # The path and not the label, because a page that renders the text looks it up.
                 links.setdefault(key, Link(key, link.path))

@@ -19,8 +19,10 @@ CREATED = """
     """.split()
 MODIFIED = """
     updated_at modified updated lastmod last_modified date_modified modified_at modified_date
-    modification_date last_updated updated_date date_updated mtime
+    modification_date last_updated updated_date date_updated mtime edited last_edited
+    last_edited_time date_edited
     """.split()
+TRASHED = ("deleted", "trashed")  # Notable's and Boostnote's
 
 # Properties that only programs read. All others are somebody's words and are searched.
 _FOR_PROGRAMS = frozenset(
@@ -101,6 +103,12 @@ def tags(properties: Mapping[str, Any], names: Iterable[str] = TAGS) -> list[str
             else:
                 items += text.split(",") if "," in text else text.split()
     return [tag for item in items if (tag := item.strip().strip("#*\"'/ "))]
+
+
+def todo(properties: Mapping[str, Any]) -> bool | None:
+    """Return whether a note that is a to-do is done, as Joplin writes it; None for other notes."""
+    done = str(properties.get("completed?", "")).lower()
+    return done in ("yes", "true") if done in _BOOLEANS else None
 
 
 def as_list(properties: Mapping[str, Any], tag_names: Collection[str] = TAGS) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -10,11 +11,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ...notes import without_title_line
+from ...notes import counted, without_title_line
 from ..base import Unreadable, checked_option, checked_texts
 from ..files.archive import LARGEST_NOTE, Archive, File
 from ..files.states import composed
 from ..formats.documents import is_template, parse_html
+from ..formats.keep import is_keep
 from ..formats.markdown_metadata import first_heading, leading_heading, suffix
 from ..formats.text import decode
 from . import INDEX_NAMES, NoteFolder, ParsedFile, alias_hash, front_matter, has_files, org
@@ -22,6 +24,14 @@ from . import INDEX_NAMES, NoteFolder, ParsedFile, alias_hash, front_matter, has
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
 HTML = (".html", ".htm", ".xhtml")
 PLAIN_TEXT = (".txt", ".text")
+
+
+_TRASH = re.compile(r"((?:.*?/)??)trash/", re.IGNORECASE)
+_BESIDE_TRASH = ("source/notes.json", "notes.sqlite")
+# Files that generators of sites write beside the first page.
+_OF_SITES = ("sitemap.xml", "404.html", "_next", "search_index.json", "search/search_index.json")
+# Pages for each other file from which a whole site may have been made.
+FEWEST_SOURCES = 4
 
 
 class MarkdownFolder(NoteFolder):
@@ -61,6 +71,31 @@ class MarkdownFolder(NoteFolder):
 
     def _settings(self) -> tuple[object, ...]:
         return (*super()._settings(), self.suffixes, self.url)
+
+    def _list(self, *, include_trashed: bool) -> Archive:
+        folder = super()._list(include_trashed=include_trashed)
+        pages = {key: file for key, file in folder.files.items() if file.suffix in HTML}
+        of_keep = {key for key, file in pages.items() if _is_page_of_keep(file.path)}
+        others = len(folder.files) - len(pages)
+        built = tuple(_sites(pages) if others * FEWEST_SOURCES >= len(pages) else ())
+        of_sites = {key for key in pages.keys() - of_keep if key.startswith(built)}
+        for key in of_keep | of_sites:
+            del folder.files[key]
+        for keys, reason in (
+            (of_keep, "Google Keep's; give their folder as a source of its own to read the notes"),
+            (of_sites, f"a site in {', '.join(built) or '/'} that was made from other files here"),
+        ):
+            folder.skipped += [f"{counted(len(keys), 'page')} of {reason}"] if keys else []
+        return folder
+
+    def _excludes(self, key: str, include_trashed: bool) -> bool:
+        is_trash = not include_trashed and self._is_trashed(key)
+        return is_trash or super()._excludes(key, include_trashed)
+
+    def _is_trashed(self, key: str) -> bool:
+        # Simplenote and QOwnNotes keep it among the notes, beside a file that tells whose it is.
+        match = _TRASH.match(key)
+        return match is not None and any(self._has(match[1] + name) for name in _BESIDE_TRASH)
 
     def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
         found = {**known}
@@ -102,3 +137,20 @@ class MarkdownFolder(NoteFolder):
             return None
         absolute = quote(os.fsencode(os.path.abspath(file.path).replace(os.sep, "/")))
         return self.url.replace("{path}", quote(file.key)).replace("{absolute}", absolute)
+
+
+def _is_page_of_keep(path: str) -> bool:
+    # Google Takeout writes each of Keep's notes twice, but only the JSON says which are trash.
+    with suppress(OSError), open(os.path.splitext(path)[0] + ".json", "rb") as stream:
+        return is_keep(stream.read(LARGEST_NOTE))
+    return False
+
+
+def _sites(pages: Mapping[str, File]) -> list[str]:
+    """Return the folders of sites made by a generator: "" for all, or "docs/"."""
+    return [
+        file.key[: -len("index.html")]
+        for file in pages.values()
+        if f"/{file.key}".endswith("/index.html")
+        and any(os.path.lexists(os.path.join(os.path.dirname(file.path), it)) for it in _OF_SITES)
+    ]

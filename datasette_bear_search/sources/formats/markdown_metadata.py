@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from ...markdown import FENCE, plain_text, wiki_links
 from ...notes import Note, Tag, short_title
-from .text import parse_timestamp
+from .text import later, parse_timestamp
 
 # One or two backticks, the text, as many again. It begins with a plain character, as _TAG does.
 _INLINE_CODE = re.compile(r"`(?<!``)(`?)(?!`)[^`\n]+`\1(?!`)")
@@ -211,14 +211,15 @@ def note_from_markdown(
     names: dict[str, str] = {}  # without duplicates that differ only in case
     for name in (*tags, *(found.tags if inline_tags else ())):
         names.setdefault(name.lower(), name)
+    first, last = parse_timestamp(created), parse_timestamp(modified)
     own = {"has_image": found.has_image or has_image, "has_file": found.has_file or has_file}
     return Note(
         key,
         title_of(title or heading, text),
         below if heading else without_title(text, title),
         tuple(map(Tag, names.values())),
-        created=parse_timestamp(created) or cast("str", created),  # check() reports invalid dates
-        modified=parse_timestamp(modified) or cast("str", modified),
+        created=first or cast("str", created),  # check() reports invalid dates
+        modified=later(first, last) or cast("str", modified),
         **{**found.note_fields(), **own, **fields},
     )
 

@@ -6,10 +6,12 @@ import codecs
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any
 
 from ..base import Unreadable
+from . import dates
 
 # --- Bytes → text
 
@@ -41,17 +43,44 @@ _DECLARED = re.compile(
 )
 _HIGH_BYTES = re.compile(rb"[\x80-\xff]{2,}")
 
+# Bytes that aren't UTF-8 as Python's "surrogateescape" decodes them, and all other characters.
+_STRAY = re.compile("[\udc80-\udcff]+")
+_WHOLE = re.compile("[^\0-\x7f\udc80-\udcff]+")
+# Such a byte between other letters, if it is one of the West or what Windows puts between words.
+_LONE = re.compile("(?<![^\0-\x7f])[\udc80\udc85\udc91-\udc97\udca0-\udcff](?![^\0-\x7f])")
+# The beginning of a character, as at the end of a file of which the rest was never written.
+_CUT = re.compile(rb"[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2}")
 
-def decode(data: bytes, encoding: str = "") -> str:
+
+def decode(data: bytes, encoding: str = "", problems: list[str] | None = None) -> str:
     """Return the text of a file, with Unix newlines and without NULs.
 
-    :param encoding: of files that aren't Unicode; "" to guess
+    :param encoding: of files, or bytes in them, that aren't Unicode; "" to guess
+    :param problems: where to add what is wrong with the bytes, for people
     :raises Unreadable: if the file isn't text
     """
-    text = _decoded(data, encoding)
+    text = _decoded(data, encoding, [] if problems is None else problems)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.replace("\0", "") if "\0" in text else text
+
+
+def decode_damaged(data: bytes, encoding: str = "") -> str:
+    """Return UTF-8 in which some bytes are wrong: other programs pasted them as Windows' letters.
+
+    Where the end is cut within a character, the rest of that is dropped.
+    """
+    with suppress(UnicodeDecodeError):
+        return data.decode("utf-8")
+    text = data.decode("utf-8", "surrogateescape")
+    strays = [*_STRAY.finditer(text)]
+    if len(strays) == 1 and strays[0].end() == len(text) and _CUT.fullmatch(_bytes(strays[0])):
+        return text[: strays[0].start()]
+    return _STRAY.sub(lambda run: _bytes(run).decode(encoding or _WESTERN, "replace"), text)
+
+
+def _bytes(run: re.Match[str]) -> bytes:
+    return run[0].encode("utf-8", "surrogateescape")
 
 
 def is_encoding(name: Any) -> bool:
@@ -63,7 +92,7 @@ def is_encoding(name: Any) -> bool:
     return True
 
 
-def _decoded(data: bytes, encoding: str) -> str:
+def _decoded(data: bytes, encoding: str, problems: list[str]) -> str:
     for unicode, marks in _BYTE_ORDER_MARKS.items():
         if data.startswith(marks):
             return data.decode(unicode, "replace")
@@ -83,11 +112,26 @@ def _decoded(data: bytes, encoding: str) -> str:
         raise Unreadable("not text, whatever its name says")
     if text is not None:
         return text
+    if _is_damaged(data):
+        problems.append("some of its bytes aren't UTF-8 like the others; they are read as Windows'")
+        return decode_damaged(data, encoding)
     try:
         text = data.decode(encoding or _declared(data) or _guess(data), "replace")
     except UnicodeError:  # some of Python's stranger encodings don't support "replace"
         text = data.decode(_WESTERN, "replace")
     return text.encode("utf-8", "replace").decode("utf-8")  # without lone surrogates
+
+
+def _is_damaged(data: bytes) -> bool:
+    """Return whether data is UTF-8 with some wrong bytes, and not in another encoding."""
+    text = data.decode("utf-8", "surrogateescape")
+    runs = [*_STRAY.finditer(text)]
+    good, bad = sum(map(len, _WHOLE.findall(text))), sum(len(run[0]) for run in runs)
+    if len(runs) == 1 and runs[0].end() == len(text) and _CUT.fullmatch(_bytes(runs[0])):
+        return good > 0
+    # In fourteen languages' own encodings, at most four characters in ten bad bytes look valid, and
+    # among letters of the West, which stand alone, hardly any: there, "É»" would be one.
+    return good >= (bad / 10 if len(_LONE.findall(text)) > 0.8 * bad else bad)
 
 
 def _utf_16(data: bytes) -> str:
@@ -133,7 +177,8 @@ def _guess(data: bytes) -> str:
 # Nearly all dates match this: 2024-05-01, 2024/5/1 9:30, 2024-05-01T09:30:00.123+02:00.
 _ISO = re.compile(
     r"""(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})
-    (?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|[+-]\d{2}:?(?:\d{2})?)?)?""",
+    (?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|[+-]\d{2}:?(?:\d{2})?)?
+    (?:([AP])\.?M\.?)?)?""",
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 # 20240501, 202405010930, 20240501T093000Z
@@ -144,7 +189,11 @@ _SECONDS = re.compile(r"\d{9,10}|\d{13}", re.ASCII)
 # Dates without a year are rejected, because a parser would assume the current one.
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d{2}(?!\d)", re.ASCII)
 
-_LONGEST_DATE = 60  # characters
+# A link to a daily note, quoted or with a label, and JavaScript's name of the time zone.
+_LINKED = re.compile(r"[\"']*\[\[(?:[^\[\]|]*/)?([^\[\]|/]+)(?:\|[^\[\]]*)?\]\][\"']*")
+_ZONE_NAME = re.compile(r"GMT([+-]\d{4}) \([^()]*\)", re.ASCII)
+
+_LONGEST_DATE = 100  # characters
 
 # Seconds from 1970 to 2001, the epoch of Core Data and thus of every Mac app.
 APPLE_EPOCH = 978_307_200
@@ -164,7 +213,10 @@ def parse_timestamp(value: object) -> str | None:
             return _from_parts(*match.groups())
         if _SECONDS.fullmatch(text):
             return timestamp_from_seconds(int(text) / (1000 if len(text) > 10 else 1))
-        return _parsed_by_dateutil(text)
+        if match := _LINKED.fullmatch(text):
+            return parse_timestamp(match[1].removesuffix(".md"))
+        text = _ZONE_NAME.sub(r"\1", text)
+        return _parsed_by_dateutil(text) or _in_words(text)
     except (ValueError, OverflowError, OSError):
         return None
 
@@ -182,12 +234,34 @@ def timestamp_from_seconds(seconds: float) -> str | None:
         return None
 
 
+def _in_words(text: str) -> str | None:
+    if not (parts := dates.parse(text)):
+        return None
+    year, month, day, hour, minute, second = parts
+    if hour is None:
+        return _iso(datetime(year, month, day, 12, tzinfo=timezone.utc))
+    return _iso(datetime(year, month, day, hour, minute, second))
+
+
+def later(created: str | None, modified: str | None) -> str | None:
+    """Return when a note was modified, which is never before it was created."""
+    return max(created, modified) if created and modified else modified
+
+
 def _from_parts(
-    year: str, month: str, day: str, hour: str | None, minute: str, second: str, zone: str | None
+    year: str,
+    month: str,
+    day: str,
+    hour: str | None,
+    minute: str,
+    second: str,
+    zone: str | None,
+    half: str | None = None,
 ) -> str:
     if hour is None:
         return _iso(datetime(int(year), int(month), int(day), 12, tzinfo=timezone.utc))
-    moment = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second or 0))
+    of_day = int(hour) % 12 + 12 * (half in ("P", "p")) if half else int(hour)
+    moment = datetime(int(year), int(month), int(day), of_day, int(minute), int(second or 0))
     if zone:
         digits = zone.replace(":", "")
         offset = "+0000" if digits.upper() in ("Z", "UTC") else digits.ljust(5, "0")
@@ -203,11 +277,14 @@ def _parsed_by_dateutil(text: str) -> str | None:
     from dateutil import parser
 
     # dateutil takes missing parts from the default, so two defaults reveal a missing day or time.
-    readings = {
-        parser.parse(text, default=default, dayfirst=day_first)
-        for day_first in (False, True)
-        for default in (datetime(2000, 1, 1, 1, 1), datetime(2000, 2, 2, 2, 2))
-    }
+    try:
+        readings = {
+            parser.parse(text, default=default, dayfirst=day_first)
+            for day_first in (False, True)
+            for default in (datetime(2000, 1, 1, 1, 1), datetime(2000, 2, 2, 2, 2))
+        }
+    except (ValueError, OverflowError):
+        return None
     if len({moment.date() for moment in readings}) != 1:
         return None
     moment = readings.pop()
@@ -229,7 +306,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def load_json(content: bytes) -> Any:
     """Return the value in a file. Raise Unreadable."""
     try:
-        return json.loads(content.decode("utf-8-sig", errors="replace"))
+        return json.loads(decode_damaged(content.removeprefix(codecs.BOM_UTF8)))
     except (ValueError, RecursionError) as error:  # also ValueError for numbers with many digits
         raise Unreadable(f"no valid JSON ({error})") from error
 

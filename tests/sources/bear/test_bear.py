@@ -74,10 +74,10 @@ def test_notes_with_the_same_title_are_all_there(path: Path) -> None:
     assert notes[0].key != notes[1].key
 
 
-def test_text_that_is_not_valid_utf8_is_read_with_replacement_characters(path: Path) -> None:
+def test_bytes_that_are_not_utf_8_are_read_as_those_of_windows(path: Path) -> None:
     bear_library(path, [BearNote(title="Broken")])
     edit(path, "update ZSFNOTE set ZTEXT = cast(x'4d6f6cff6e' as text)")
-    assert read_notes(path)["Broken"].body == "Mol\ufffdn"
+    assert read_notes(path)["Broken"].body == "Molÿn"
 
 
 def test_nul_characters_are_left_out(path: Path) -> None:

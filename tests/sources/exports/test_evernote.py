@@ -9,6 +9,7 @@ import pytest
 
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources.base import SourceError
+from datasette_bear_search.sources.exports import evernote
 from datasette_bear_search.sources.exports.evernote import EvernoteExport
 from datasette_bear_search.sources.registry import kind_of
 from tests.support.bear_libraries import tag_names
@@ -154,17 +155,17 @@ def test_a_file_a_folder_and_a_zip_file_are_recognized(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("xml", "keys", "reason"),
     [
-        (enex(enex_note())[:-60], [], "from its note 1 on: no valid XML"),
-        (enex(enex_note(), "<note><title>a</b>"), ["20240501T093000Z"], "from its note 2 on"),
-        ("{}", [], "no valid XML"),
+        (enex(enex_note())[:-60], [], "a.enex: Roof: no valid XML (unclosed CDATA"),
+        (enex(enex_note(), "<note><title>a</b>"), ["20240501T093000Z"], "a.enex: a: no valid XML"),
+        ("{}", [], "a.enex: no note in it"),
         (enex("<note><title>&nbsp;\x0bRoof</title></note>"), ["Roof"], ""),
         (
             HEAD.replace("SYSTEM", '[<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]').replace(
                 '"http://xml.evernote.com/pub/evernote-export4.dtd"', ""
             )
             + "<note><title>&b;</title></note></en-export>",
-            [],
-            "declares entities",
+            [""],
+            "",
         ),
         (
             HEAD.replace(
@@ -172,8 +173,8 @@ def test_a_file_a_folder_and_a_zip_file_are_recognized(tmp_path: Path) -> None:
                 '[<!ENTITY x SYSTEM "file:///etc/passwd">]',
             )
             + "<note><title>&x;</title></note></en-export>",
-            [],
-            "declares entities",
+            [""],
+            "",
         ),
     ],
     ids=["cut", "broken", "no XML", "odd characters", "bomb", "another file"],
@@ -184,6 +185,60 @@ def test_an_unreadable_note_gives_one_line(
     source = EvernoteExport(folder_of(tmp_path, {"a.enex": xml}))
     assert [note.key for note in source.read()] == [f"a/{key}" for key in keys]
     assert [reason in line for line in source.skipped] == [True] * bool(reason)
+
+
+SECOND = "<note><title>Damaged &lt;1&gt;</title><created>20240601T000000Z</created>%s</note>"
+
+
+@pytest.mark.parametrize(
+    ("note", "words"),
+    [
+        (
+            SECOND % "<content><![CDATA[<en-note>a]]<![CDATA[>]]><b>bee</b></en-note>]]></content>",
+            "bee",
+        ),
+        (
+            SECOND % "<content><![CDATA[<en-note>x <![CDATA[code]]> y</en-note>]]></content>",
+            "code",
+        ),
+        (SECOND % "<content><![CDATA[<en-note>a[b[0]]>1</en-note>]]></content>", "1"),
+        (SECOND % "<content><![CDATA[<en-note>a</en-note>]]></content><tag>R&D</tag>", "a"),
+        (SECOND % "<tag>a<b</tag><content><![CDATA[<en-note>lost</en-note>]]></content>", ""),
+        (SECOND % "<content><![CDATA[<en-note>a</en-note>]]>", ""),
+        (
+            SECOND.replace("</note>", "") % "<content><![CDATA[<en-note>a</en-note>]]></content>",
+            "a",
+        ),
+        (SECOND % "<content>&lt;en-note>a & b&lt;/en-note></content>", "a & b"),
+    ],
+    ids="split nested bracket bare-& tag end no-end no-CDATA".split(),
+)
+def test_a_damaged_note_costs_no_other(tmp_path: Path, note: str, words: str) -> None:
+    text = enex(enex_note(title="First"), note, enex_note(title="Third"))
+    source = EvernoteExport(folder_of(tmp_path, {"a.enex": text}))
+    bodies = {note.title: note.body for note in source.read()}
+    assert bodies.keys() >= {"First", "Third"}
+    assert words in bodies.get("Damaged <1>", "")
+    [line] = source.skipped
+    assert line.startswith("a.enex: Damaged &lt;1&gt;: no valid XML")
+
+
+def test_names_of_files_are_words(tmp_path: Path) -> None:
+    resource = (
+        "<resource><data>JVBERi0=</data><mime>application/pdf</mime><resource-attributes>"
+        "<file-name>Vaillant ecoTEC.pdf</file-name></resource-attributes></resource>"
+    )
+    assert only(tmp_path, more=resource).body == "Words\n\nFile: Vaillant ecoTEC.pdf"
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 1000])
+def test_notes_are_cut_wherever_a_chunk_ends(size: int) -> None:
+    data = "<resource><data encoding='base64'>QUJD</data><mime>a/b</mime></resource>"
+    text = enex(enex_note(title="a", more=data), enex_note(title="b", more=data * 3)).encode()
+    chunks = (text[start : start + size] for start in range(0, len(text), size))
+    notes = [*evernote._cut(chunks)]
+    assert notes == [*evernote._cut(iter([text]))]
+    assert [(b"QUJD" in note, note.count(b"<mime>")) for note in notes] == [(False, 1), (False, 3)]
 
 
 def test_pictures_of_any_size_take_no_memory(tmp_path: Path) -> None:

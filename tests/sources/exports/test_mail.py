@@ -69,7 +69,8 @@ def test_a_thread_is_a_note(tmp_path: Path) -> None:
     assert (note.key, note.title) == ("<1@example.org>", "The roof of Zoë")
     assert note.body == (
         "**Adä Lovelace, 2024-05-01:**\n\nIt leaks\n\n\\# of buckets: 3\n\nFrom here to there\n\n"
-        "**bob@example.org, 2024-05-02:**\n\nBadly.\n\nBob"
+        "**bob@example.org, 2024-05-02:**\n\nBadly.\n\nBob\n\n"
+        "People: bob@example.org, Adä Lovelace <ada@example.org>"
     )
     assert (note.created, note.modified) == ("2024-05-01T09:30:00Z", "2024-05-02T09:30:00Z")
     assert tag_names(note) == ["Work"]
@@ -105,20 +106,165 @@ def test_gmails_labels_are_tags_pins_spam_and_trash(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("trash", "spam", "others"),
+    [
+        ("Bin", "Spam", "Inbox,Unread,Category Promotions"),
+        ("Corbeille", "Spam", "Boîte de réception,Non lus,Catégorie : Achats"),
+        ("Papelera", "Spam", "Recibidos,No leídos,Categoría: Promociones"),
+        ("Cestino", "Spam", "Posta in arrivo,Non letti"),
+        ("Lixeira", "Spam", "Caixa de entrada,Não lidas,Abertos"),
+        ("Prullenbak", "Spam", "Postvak IN,Ongelezen,Geopend"),
+        ("Kosz", "Spam", "Odebrane,Nieprzeczytane,Otwarte"),
+        ("Корзина", "Спам", "Входящие,Непрочитанные,Открытые"),
+        ("Кошик", "Спам", "Вхідні,Непрочитані"),
+        ("Papperskorgen", "Skräppost", "Inkorgen,Olästa,Öppnade"),
+        ("Roskakori", "Roskaposti", "Saapuneet,Lukemattomat"),
+        ("Çöp kutusu", "İstenmeyen", "Gelen Kutusu,Okunmamış"),
+        ("Κάδος απορριμμάτων", "Ανεπιθύμητα", "Εισερχόμενα"),
+        ("אשפה", "ספאם", "דואר נכנס"),
+        ("المهملات", "غير مرغوب فيها", "البريد الوارد"),
+        ("ゴミ箱", "迷惑メール", "受信トレイ,未読,開封済み"),
+        ("휴지통", "스팸함", "받은편지함,읽지않음"),
+        ("已删除邮件", "垃圾邮件", "收件箱,未读"),
+        ("垃圾桶", "垃圾郵件", "收件匣,未讀,已開啟"),
+        ("Thùng rác", "Thư rác", "Hộp thư đến,Chưa đọc"),
+        ("ถังขยะ", "จดหมายขยะ", "กล่องจดหมาย"),
+    ],
+)
+def test_gmails_own_labels_are_known_in_its_languages(
+    tmp_path: Path, trash: str, spam: str, others: str
+) -> None:
+    labels = f"{others},Roof", f"{trash},Roof", f"{spam},{others}"
+    path = mbox(tmp_path, *(message(i, X_Gmail_Labels=each) for i, each in enumerate(labels, 1)))
+    source = Mailbox(path)
+    [note] = source.read()
+    assert (note.key, tag_names(note), source.skipped) == ("<1@example.org>", ["Roof"], [])
+    assert [note.trashed for note in source.read(include_trashed=True)] == [False, True]
+
+
+def test_a_label_with_a_comma_is_one_tag(tmp_path: Path) -> None:
+    note = only(tmp_path, message(1, X_Gmail_Labels='Inbox,"Culture, associations",Bin there'))
+    assert tag_names(note) == ["Culture, associations", "Bin there"]
+
+
+def test_a_line_says_that_no_label_is_known_as_trash(tmp_path: Path) -> None:
+    source = Mailbox(mbox(tmp_path, message(1, X_Gmail_Labels="Ruscha,Roof")))
+    assert len([*source.read()]) == 1
+    assert "no message has a label that is known as Gmail's trash" in source.skipped[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Trash.mbox", "Papierkorb.mbox", "Deleted Messages.mbox/mbox", "Junk.mbox"),
+        *("Éléments supprimés.mbox", "Deleted Items.mbox", "Trash/2024.mbox", "垃圾邮件.mbox"),
+    ],
+)
+def test_the_trash_of_other_programs_is_left_out(tmp_path: Path, name: str) -> None:
+    folder = folder_of(tmp_path / "m", {name: message(1), "Roof.mbox": message(2)})
+    [note] = Mailbox(folder).read()
+    assert note.key == "<2@example.org>"
+
+
+@pytest.mark.parametrize("flags", [{"X_Mozilla_Status": "0009"}, {"X_Status": "AD"}])
+def test_messages_that_are_only_hidden_as_deleted_are_in_the_trash(
+    tmp_path: Path, flags: dict[str, str]
+) -> None:
+    path = mbox(tmp_path, message(1, **flags), message(2, X_Mozilla_Status="0001", X_Status="A"))
+    assert [note.key for note in Mailbox(path).read()] == ["<2@example.org>"]
+
+
+@pytest.mark.parametrize(
+    "separator",
+    [
+        "\n\nFrom \n",
+        "\n\nFrom - \n",
+        "\nFrom - Wed May 01 09:30:00 2024\n",
+        "\nFrom ada@example.org Wed May  1 2024\n",
+        "\r\nFrom ???@???\r\n",
+        "\n\nFrom MAILER-DAEMON Wed May  1 09:30:00 2024\nX-Folded: a\n\tb\nStatus: RO\n",
+    ],
+)
+def test_messages_are_separated_as_programs_separate_them(tmp_path: Path, separator: str) -> None:
+    texts = [f"Message-ID: <{n}@x>\nSubject: {n}\n\nText {n}".encode() for n in range(3)]
+    path = mbox(tmp_path, separator.lstrip().encode() + separator.encode().join(texts))
+    assert [note.title for note in Mailbox(path).read()] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "From my side, some queries at 10:30:",
+        "From Monday on:\nNote: the key is below the mat",
+        "From 10:00 to 11:00\n\nDate: tomorrow",
+        "From here\nit is far",
+    ],
+)
+def test_a_line_that_begins_like_a_separator_stays_in_its_message(
+    tmp_path: Path, line: str
+) -> None:
+    path = mbox(tmp_path, f"From - 1\nSubject: x\n\nBefore\n\n{line}\n\nAfter".encode())
+    [note] = Mailbox(path).read()
+    assert " ".join(f"Before {line} After".split()) in " ".join(note.body.split())
+
+
+def test_people_files_forwarded_messages_and_invitations_are_words(tmp_path: Path) -> None:
+    made = EmailMessage()
+    made["From"], made["To"] = "Ada <ada@example.org>", "Bob Roe <bob@example.org>"
+    made["Cc"], made["Subject"] = "eve@example.org", "Fwd: plans"
+    made.set_content("See below")
+    inner = EmailMessage()
+    inner["From"], inner["Subject"] = "Zoë <zoe@example.org>", "Gutters"
+    inner.set_content("They are full")
+    made.add_attachment(inner)
+    event = "BEGIN:VEVENT\r\nSUMMARY:Roof\r\n  party\r\nLOCATION;LANGUAGE=en:Attic\r\nEND:VEVENT"
+    made.add_attachment(event, subtype="calendar", filename="invite.ics")
+    made.add_attachment(b"x", maintype="image", subtype="png", filename="Dachstück.png")
+    note = only(tmp_path, b"From -\n" + made.as_bytes())
+    for words in (
+        *("ada@example.org", "Bob Roe <bob@example.org>", "eve@example.org", "They are full"),
+        *("Zoë <zoe@example.org>: Gutters", "Roof party", "Attic", "File: Dachstück.png"),
+    ):
+        assert words in note.body
+
+
+def test_headers_in_bare_utf_8_are_read(tmp_path: Path) -> None:
+    head = "From: Zoë <zoe@example.org>\nSubject: Café für alle\nX-Gmail-Labels: Entwürfe,Büro"
+    note = only(tmp_path, f"From -\n{head}\n\nx".encode())
+    assert (note.title, tag_names(note)) == ("Café für alle", ["Büro"])
+
+
+@pytest.mark.parametrize(
+    "quotation",
+    [
+        "-----Original Message-----\nFrom: Ada\nSent: Monday\n\nIt leaks",
+        "-----Ursprüngliche Nachricht-----\nVon: Ada\n\nIt leaks",
+        "On Wed, 1 May 2024 at 11:30, Ada Lovelace <ada@example.org>\nwrote:\n\n> It leaks",
+    ],
+)
+def test_what_a_reply_quotes_is_not_repeated(tmp_path: Path, quotation: str) -> None:
+    note = only(tmp_path, message(1), message(2, f"Badly.\n\n{quotation}", 1))
+    assert note.body.count("It leaks") == 1
+    assert "Badly.\n\nPeople:" in note.body
+
+
+@pytest.mark.parametrize(
     ("said", "body", "picture", "file"),
     [
         ({"html": "<p>It <b>leaks</b></p>"}, "It leaks", False, False),
         ({"text": "", "html": "<p>It <b>leaks</b></p>"}, "It **leaks**", False, False),
-        ({"files": ["a.png"]}, "It leaks", True, False),
-        ({"files": ["long.png", "a.pdf"]}, "It leaks", True, False),  # cut off after the words
-        ({"files": ["a.pdf"]}, "It leaks", False, True),
+        ({"files": ["a.png"]}, "It leaks\n\nFile: a.png", True, False),
+        # The message is cut off after the words.
+        ({"files": ["long.png", "a.pdf"]}, "It leaks\n\nFile: long.png", True, False),
+        ({"files": ["a.pdf"]}, "It leaks\n\nFile: a.pdf", False, True),
     ],
 )
 def test_the_words_of_a_message_are_read_and_its_files_known(
     tmp_path: Path, said: dict[str, Any], body: str, picture: bool, file: bool
 ) -> None:
     note = only(tmp_path, message(1, **said))
-    assert note.body.partition(":**\n\n")[2] == body
+    text = note.body.partition(":**\n\n")[2]
+    assert text == f"{body}\n\nPeople: Adä Lovelace <ada@example.org>"
     assert (note.has_image, note.has_file) == (picture, file)
 
 

@@ -172,6 +172,70 @@ def test_a_message_that_was_passed_on_says_what_that_said(export) -> None:
     )
 
 
+def section(*elements: Any) -> dict[str, Any]:
+    return {"type": "rich_text_section", "elements": [*elements]}
+
+
+def words(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "body"),
+    [
+        ([{"type": "rich_text", "elements": [section(words("Sow "), words("peas"))]}], "Sow peas"),
+        ([{"type": "rich_text", "elements": [section(words("a <b> & c"))]}], "a <b> & c"),
+        (
+            [{"type": "rich_text", "elements": [section({"type": "user", "user_id": "U2"})]}],
+            "@Grace Hopper",
+        ),
+        (
+            [{"type": "rich_text", "elements": [section(
+                words("see "), {"type": "link", "url": "https://a.example/", "text": "this"}
+            )]}],
+            "see [this](https://a.example/)",
+        ),
+        (
+            [{"type": "rich_text", "elements": [
+                {"type": "rich_text_list",
+                 "elements": [section(words("one")), section(words("two"))]}
+            ]}],
+            "one\ntwo",
+        ),
+        ([{"type": "header", "text": {"type": "plain_text", "text": "Orders"}}], "Orders"),
+        (
+            [{"type": "section", "text": {"type": "mrkdwn", "text": "by <@U2>"},
+              "fields": [{"type": "mrkdwn", "text": "a &amp; b"}]}],
+            "by @Grace Hopper\na & b",
+        ),
+        ([{"type": "context", "elements": [{"type": "mrkdwn", "text": "later"}]}], "later"),
+        ([{"type": "image", "alt_text": "The ridge", "title": words("Roof")}], "Roof\nThe ridge"),
+        ([{"type": "divider"}, {"type": "actions", "elements": [{"type": "button"}]}], ""),
+    ],
+)  # fmt: skip
+def test_a_message_without_text_says_what_its_blocks_say(
+    export, blocks: list[Any], body: str
+) -> None:
+    assert only(export(says("", blocks=blocks))).body == f"**Ada:** {body}".strip()
+
+
+@pytest.mark.parametrize(
+    ("attachment", "added"),
+    [
+        ({"text": "quoted fennel"}, "\nquoted fennel"),
+        ({"fallback": "[no preview]"}, "\n[no preview]"),
+        ({"text": "shared"}, ""),
+        ({"fields": [{"title": "Bed", "value": "north"}], "fallback": "x"}, "\nBed: north"),
+        ({"blocks": [{"type": "header", "text": words("Roof")}]}, "\nRoof"),
+        ({"message_blocks": [{"message": {"blocks": [section(words("Eaves"))]}}]}, "\nEaves"),
+    ],
+)
+def test_attachments_add_to_a_message(export, attachment: dict[str, Any], added: str) -> None:
+    assert only(export(says("I shared this", attachments=[attachment]))).body == (
+        f"**Ada:** I shared this{added}"
+    )
+
+
 # Text
 
 

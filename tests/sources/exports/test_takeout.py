@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from datasette_bear_search.notes import Note, Tag
 from datasette_bear_search.sources.base import SourceError, Unchanged, Unreadable
 from datasette_bear_search.sources.exports.takeout import Takeout
+from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.formats import documents
+from datasette_bear_search.sources.registry import kind_of
 from tests.support.bear_libraries import tag_names
 from tests.support.exports import (
     ANY_JSON,
@@ -230,6 +232,7 @@ def test_a_note_of_keep_is_a_note(tmp_path: Path) -> None:
     assert note.title == "Shopping"
     assert note.body == (
         "\\# 1 on the list\nSoon\n\n- [x] peas\n- [ ] beans\n\n[Seeds](https://example.com/)"
+        "\n\nFile: a.png"
     )
     assert note.tags == (Tag("garden"), Tag("two words"))
     assert (note.created, note.modified) == ("2024-05-01T09:30:00Z", "2024-05-02T09:30:00Z")
@@ -281,6 +284,77 @@ def test_no_json_crashes_the_source(tmp_path: Path, said: dict[str, Any], other:
 
 
 # The export
+
+
+KEPT = {"title": "Peas", "textContent": "sow", "isTrashed": False, "isPinned": False}
+THROWN = {"title": "Old", "textContent": "x", "isTrashed": True}
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "Google Notizen",
+        "Google Keep",
+        "Google ट",
+        "Notes Google",
+        "Заметки",
+        "Google 記事",
+        "x/Keep",
+    ],
+)
+@pytest.mark.parametrize("packed", [True, False])
+def test_keep_is_known_by_its_notes_whatever_its_folder_is_called(
+    tmp_path: Path, folder: str, packed: bool
+) -> None:
+    files: dict[str, Any] = {
+        f"Takeout/{folder}/a.json": KEPT,
+        f"Takeout/{folder}/b.json": THROWN,
+        f"Takeout/{folder}/a.html": "<p>sow</p>",
+        f"Takeout/{folder}/b.html": "<p>x</p>",
+        "Takeout/Archiv_Übersicht.html": "<p>Übersicht</p>",
+    }
+    place = (zip_of if packed else folder_of)(tmp_path / "1.zip", files)
+    assert kind_of(str(place)) == "takeout"
+    assert read(Takeout(place)).keys() == {"Peas"}
+    assert read(Takeout(place), include_trashed=True).keys() == {"Peas", "Old"}
+
+
+def test_keeps_folder_alone_is_recognized(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "Notas", {"a.json": KEPT, "b.json": THROWN, "b.html": "x"})
+    assert kind_of(str(folder)) == "takeout"
+    assert read(Takeout(folder)).keys() == {"Peas"}
+    vault = folder_of(tmp_path / "v", {"a.json": {"title": "x"}, "a.md": "x"})
+    assert kind_of(str(vault)) == "markdown"
+
+
+def test_drive_and_mail_are_known_by_their_files(tmp_path: Path) -> None:
+    files = {
+        "Takeout/Google Диск/Дом/План.docx": docx(paragraph("Roof")),
+        "Takeout/Google Диск/Дом/a.txt": "x",
+        "Takeout/ドライブ/b.md": "y",
+        "Takeout/ドライブ/b.md-info.json": {"created": "2020-01-02T03:04:05Z"},
+        "Takeout/Chrome/Bookmarks.html": "<p>z</p>",
+        "Takeout/Chat/c.docx": docx(paragraph("c")),
+        "Takeout/Chat/messages.json": {"messages": []},
+        "Takeout/Почта/Все.mbox": b"From -\nSubject: Eaves\n\nx",
+    }
+    path = zip_of(tmp_path / "1.zip", files)
+    assert kind_of(str(path)) == "takeout"
+    assert read(Takeout(path)).keys() == {"План", "a", "b", "Eaves"}
+
+
+def test_pages_of_keep_are_left_out_wherever_they_lie(tmp_path: Path) -> None:
+    files = {"a.md": "x", "old/Keep/b.json": THROWN, "old/Keep/b.html": "<p>x</p>", "c.html": "y"}
+    source = MarkdownFolder(folder_of(tmp_path / "n", {**files, "c.json": {"title": "other"}}))
+    assert read(source).keys() == {"a", "c"}
+    assert source.skipped == [
+        "1 page of Google Keep's; give their folder as a source of its own to read the notes"
+    ]
+
+
+@pytest.mark.parametrize("moment", [0, None, "", "0"])
+def test_a_date_that_keep_does_not_know_is_none(tmp_path: Path, moment: Any) -> None:
+    assert keep(tmp_path, title="A", userEditedTimestampUsec=moment).modified is None
 
 
 FILES = {"Takeout/Drive/House/a.txt": "x", "Takeout/Keep/b.json": {"title": "B"}}

@@ -441,3 +441,31 @@ def test_nothing_heavy_is_imported_with_the_kinds() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
     assert loaded == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("20240105100000-tomatoes.org", "2024-01-05"),  # org-roam
+        ("20240105T100000--denote__garden.org", "2024-01-05"),
+        ("202401051000 Zettel.md", "2024-01-05"),
+        ("202401051000.md", "2024-01-05"),
+        ("20240105.md", "2024-01-05"),
+        ("2024_01_05.md", "2024-01-05"),
+        ("2024.01.05 Standup.md", "2024-01-05"),
+        ("2024-01-05T1000 x.md", "2024-01-05"),
+        ("20240105 Standup.txt", "2024-01-05"),
+        ("2024-01-05-a-post.md", "2024-01-05"),
+        ("20241305.md", None),
+        ("20240105123.md", None),
+        ("2024-0105.md", None),
+        ("99990105 x.md", None),
+        ("2024 plans.md", None),
+    ],
+)
+def test_the_date_in_a_files_name_is_when_it_was_created(
+    tmp_path: Path, name: str, day: str | None
+) -> None:
+    (tmp_path / name).write_text("x")
+    [note] = MarkdownFolder(tmp_path).read()
+    assert (note.created or "")[:10] == (day or "")

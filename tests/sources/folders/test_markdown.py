@@ -12,6 +12,7 @@ from datasette_bear_search.notes import LONGEST_TITLE
 from datasette_bear_search.sources.files import archive
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.registry import kind_of
+from tests.support.exports import folder_of
 from tests.support.note_folders import (
     link_keys,
     markdown,
@@ -451,3 +452,32 @@ def test_a_folder_with_notes_is_recognized(tmp_path: Path) -> None:
         str(write_files(tmp_path / "code", {"a.py": "", ".x/a.md": ""}))
     )
     assert not MarkdownFolder.reads(str(tmp_path / "nothing"))
+
+
+@pytest.mark.parametrize("beside", ["source/notes.json", "notes.sqlite"])
+def test_the_trash_among_the_notes_is_left_out(tmp_path: Path, beside: str) -> None:
+    files = {"a.txt": "x", "trash/b.txt": "y", beside: b"{}", "other/trash/c.txt": "z"}
+    folder = folder_of(tmp_path / "n", {f"old/{name}": text for name, text in files.items()})
+    source = MarkdownFolder(folder)
+    source.state()
+    assert {note.key for note in source.read()} == {"old/a.txt", "old/other/trash/c.txt"}
+    notes = {note.key: note.trashed for note in source.read(include_trashed=True)}
+    assert notes["old/trash/b.txt"]
+    assert not notes["old/other/trash/c.txt"]
+
+
+def test_notes_whose_front_matter_says_that_they_are_trash_are_left_out(tmp_path: Path) -> None:
+    files = {f"{name}.md": f"---\n{name}: true\n---\nx" for name in ("deleted", "trashed", "draft")}
+    source = MarkdownFolder(folder_of(tmp_path, files))
+    assert [note.title for note in source.read()] == ["draft"]
+    assert [note.trashed for note in source.read(include_trashed=True)] == [True, False, True]
+
+
+@pytest.mark.parametrize("generator", ["sitemap.xml", "404.html", "_next/x", "search_index.json"])
+def test_a_site_beside_its_sources_is_left_out(tmp_path: Path, generator: str) -> None:
+    pages = {f"docs/{n}.html": "<p>For full text search" for n in ("index", "a", "b")}
+    files = {**pages, f"docs/{generator}": "x", "other/page.html": "<p>mine"}
+    files |= {"vault/a.md": "a", "vault/b.md": "b"}
+    source = MarkdownFolder(folder_of(tmp_path, files))
+    assert {note.key for note in source.read()} == {"vault/a.md", "vault/b.md", "other/page.html"}
+    assert "of a site in docs/ that was made from other files here" in source.skipped[0]

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import codecs
 import time
+from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.sources.base import Unreadable
+from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.formats.text import (
     decode,
     parse_timestamp,
     timestamp_from_seconds,
 )
+from tests.support.exports import folder_of
 
 # A sentence or two in each language, about tomatoes and apples in a garden.
 GERMAN = "Gestern habe ich die Tomaten gegossen und die großen Äpfel gepflückt. Schöne Grüße!"
@@ -50,6 +54,37 @@ KOREAN = "어제 정원에서 토마토에 물을 주고 사과를 땄습니다.
 )  # fmt: skip
 def test_unicode_is_read_in_all_its_forms(data: bytes, text: str) -> None:
     assert decode(data) == text
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (f"{GERMAN}\n".encode() * 9 + b"1 \x96 2 \x80", f"{GERMAN}\n" * 9 + "1 – 2 €"),
+        (RUSSIAN.encode() + b" 5 \xa2.", RUSSIAN + " 5 ¢."),
+        (JAPANESE.encode()[:-1], JAPANESE[:-1]),
+        (CHINESE.encode()[:-2], CHINESE[:-1]),
+        ("Grüße 🍵".encode()[:-1], "Grüße "),
+        (f"{GERMAN}\n".encode() + GERMAN.encode("cp1252"), f"{GERMAN}\n{GERMAN}"),
+        (FRENCH.encode("cp1252") * 3 + FRENCH.encode(), FRENCH * 4),
+        (b"\x93" + POLISH.encode() + b"\x94", f"“{POLISH}”"),
+        (KOREAN.encode() + b"\x81\x8d" + KOREAN.encode(), f"{KOREAN}\ufffd\ufffd{KOREAN}"),
+        (GREEK.encode() + b"\xe9t\xe9\n", GREEK + "été\n"),
+    ],
+)
+def test_what_is_valid_stays_right_beside_stray_bytes(data: bytes, text: str) -> None:
+    problems: list[str] = []
+    assert decode(data, problems=problems) == text
+    assert len(problems) == 1
+
+
+def test_stray_bytes_are_in_the_encoding_that_was_set() -> None:
+    assert decode(POLISH.encode() + "Łódź".encode("cp1250"), "cp1250") == POLISH + "Łódź"
+
+
+def test_a_file_with_stray_bytes_is_named(tmp_path: Path) -> None:
+    source = MarkdownFolder(folder_of(tmp_path, {"a.md": f"# Mühle\n{GERMAN}".encode() + b"\x96"}))
+    assert [note.title for note in source.read()] == ["Mühle"]
+    assert source.skipped[0].startswith("a.md: some of its bytes aren't UTF-8")
 
 
 @pytest.mark.parametrize(
@@ -161,6 +196,62 @@ def in_new_york(monkeypatch):
 )
 def test_dates_are_read_in_the_shapes_that_people_and_programs_write(written, moment) -> None:
     assert parse_timestamp(written) == moment
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "[[2024-01-05]]", '"[[2024-01-05]]"', "[[Journal/2024-01-05|today]]", "[[2024-01-05.md]]",
+        "5. Januar 2024", "Freitag, 5. Jänner 2024", "5 janvier 2024", "ven. 5 janv. 2024",
+        "5 de enero de 2024", "viernes, 5 de enero de 2024", "5 de janeiro de 2024",
+        "5 gennaio 2024", "5 januari 2024", "5 stycznia 2024", "5. ledna 2024", "2024. január 5.",
+        "5 ianuarie 2024", "5 января 2024 г.", "5 янв. 2024", "5 січня 2024 р.", "5. januar 2024",
+        "5 Ocak 2024", "5. tammikuuta 2024", "5 Ιανουαρίου 2024", "5 de gener de 2024",
+        "5 בינואר 2024", "5 يناير 2024", "5 जनवरी 2024",
+        "2024年1月5日", "2024年01月05日（金）", "2024년 1월 5일", "２０２４年１月５日",
+        "05.01.2024", "5. 1. 2024",
+    ],
+)  # fmt: skip
+def test_days_are_read_in_many_languages(written: str) -> None:
+    assert parse_timestamp(written) == "2024-01-05T12:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("written", "month"),
+    [
+        ("mardi 5 mars 2024", 3), ("martes, 5 de marzo de 2024", 3), ("5. März 2024", 3),
+        ("martedì 5 novembre 2024", 11), ("mar. 5 nov. 2024", 11), ("5 maart 2024", 3),
+        ("5 mai 2024", 5), ("5 мая 2024", 5), ("5 juin 2024", 6), ("5 июля 2024", 7),
+        ("5 août 2024", 8), ("5 sierpnia 2024", 8), ("5. srpna 2024", 8), ("5 Ağustos 2024", 8),
+        ("5. marraskuuta 2024", 11), ("5 декабря 2024", 12), ("5 de dezembro de 2024", 12),
+        ("5. června 2024", 6), ("5. července 2024", 7), ("5 czerwca 2024", 6),
+        ("5 Aralık 2024", 12),
+        ("5 Agustus 2024", 8), ("5. října 2024", 10), ("5 października 2024", 10),
+    ],
+)  # fmt: skip
+def test_months_that_sound_alike_are_told_apart(written: str, month: int) -> None:
+    assert parse_timestamp(written) == f"2024-{month:02}-05T12:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("written", "hour"),
+    [
+        ("2024-01-05 10:00 AM", 10), ("2024-01-05 10:00PM", 22), ("2024/01/05 12:00 a.m.", 0),
+        ("January 5, 2024 10:00 AM", 10), ("5. Januar 2024 um 10:00 Uhr", 10),
+        ("5 janvier 2024 à 10h00", 10), ("5 января 2024 г., 10:00", 10),
+        ("2024年1月5日 下午3:00", 15),
+        ("2024년 1월 5일 오전 10:00", 10), ("2024年1月5日 10時", 10), ("05.01.2024 10:00", 10),
+        ("5. tammikuuta 2024 klo 10.00", 10),
+    ],
+)  # fmt: skip
+def test_times_are_read_beside_days_in_words(written: str, hour: int) -> None:
+    local = datetime(2024, 1, 5, hour).astimezone(timezone.utc)
+    assert parse_timestamp(written) == f"{local:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def test_the_date_that_javascript_writes_is_read() -> None:
+    written = "Sat Jan 06 2024 10:00:00 GMT+0100 (Central European Standard Time)"
+    assert parse_timestamp(written) == "2024-01-06T09:00:00Z"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,79 @@
+"""A note of Google Keep's, as Google Takeout exports it: a JSON file with a page beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...notes import Note
+from ..base import Unreadable
+from .markdown_metadata import as_markdown, note_from_markdown
+from .text import as_dict, as_dicts, as_text, load_json, timestamp_from_seconds
+
+# Only Keep's objects have one of the first fields, and at least one of the others.
+_OWN = ("isTrashed", "userEditedTimestampUsec")
+_FIELDS = ("textContent", "listContent", "title")
+
+
+def is_keep(content: bytes) -> bool:
+    """Return whether this is the JSON of a note, wherever it lies and whatever its name."""
+    try:
+        fields = as_dict(load_json(content))
+    except Unreadable:
+        return False
+    return any(name in fields for name in _OWN) and any(name in fields for name in _FIELDS)
+
+
+def keep_note(key: str, content: bytes, stamp: str) -> Note:
+    """Return the note in a JSON file of Keep's. Raise Unreadable."""
+    fields = as_dict(load_json(content))
+    if not any(name in fields for name in _FIELDS):
+        raise Unreadable("no note of Google Keep's")
+    attachments = as_dicts(fields.get("attachments"))
+    are_images = [as_text(file.get("mimetype")).startswith("image/") for file in attachments]
+    labels = (as_text(label.get("name")).strip() for label in as_dicts(fields.get("labels")))
+    return note_from_markdown(
+        key,
+        keep_body(fields),
+        title=as_text(fields.get("title")),
+        tags=filter(None, labels),
+        created=_moment(fields.get("createdTimestampUsec")),
+        modified=_moment(fields.get("userEditedTimestampUsec")),
+        pinned=fields.get("isPinned") is True,
+        archived=fields.get("isArchived") is True,
+        trashed=fields.get("isTrashed") is True,
+        has_image=any(are_images),
+        has_file=not all(are_images),
+        stamp=stamp,
+    )
+
+
+def keep_body(fields: dict[str, Any]) -> str:
+    items = [
+        f"- [{'x' if item.get('isChecked') is True else ' '}] {_line(item.get('text'))}"
+        for item in as_dicts(fields.get("listContent"))
+    ]
+    links = [
+        f"[{_line(link.get('title'))}]({address})"
+        for link in as_dicts(fields.get("annotations"))
+        if (address := as_text(link.get("url"))) and not set(address) & set(" \n()<>")
+    ]
+    files = [
+        f"File: {name}"
+        for file in as_dicts(fields.get("attachments"))
+        if (name := _line(file.get("filePath")))
+    ]
+    lines = ["\n".join(items), "\n".join(links), "\n".join(files)]
+    parts = [as_markdown(as_text(fields.get("textContent"))), *lines]
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def _line(value: Any) -> str:
+    return " ".join(as_text(value).split())
+
+
+def _moment(microseconds: Any) -> str | None:
+    try:
+        seconds = float(microseconds) / 1_000_000
+        return timestamp_from_seconds(seconds) if seconds else None  # 0 means unknown
+    except (OverflowError, TypeError, ValueError):
+        return None
