@@ -22,6 +22,10 @@ OUR_KINDS = {
     "bear-backup": "bear.backup:BearBackup",
     "slack": "exports.slack:SlackExport",
     "takeout": "exports.takeout:Takeout",
+    "day-one": "exports.json_apps:DayOne",
+    "simplenote": "exports.json_apps:Simplenote",
+    "standard-notes": "exports.json_apps:StandardNotes",
+    "raindrop": "exports.json_apps:Raindrop",
     "logseq": "folders.logseq:LogseqGraph",
     "obsidian": "folders.obsidian:ObsidianVault",
     "evernote": "exports.evernote:EvernoteExport",
@@ -68,14 +72,51 @@ def kind_of(location: str) -> str:
     for kind in names():
         with suppress(Exception):  # if a plugin fails on this location, it isn't of its kind
             if get_kind(kind).reads(location):
-                return kind
+                found = kind
+                break
+    else:
+        found = ""
+    # Joplin calls its database as Bear does.
+    advice = _advice(location) if found in ("", "bear") else ""
+    if found and not advice:
+        return found
     if "://" not in location and not os.path.lexists(location):
         raise SourceError(f"There is nothing at {location}. Check the PATH.")
+    if advice:
+        raise SourceError(advice)
     raise SourceError(
         f"Don't know how to read {location}. Supported sources:",
         *(f"  {kind}: {describe(kind)}" for kind in names()),
         "If it is one of these all the same, name its kind in a configuration file (--config).",
     )
+
+
+# The beginning of other apps' databases, which list their tables there, and what to do instead.
+_DATABASES = {
+    b"ZICCLOUDSYNCINGOBJECT": "is Apple Notes' own database, in which texts are packed. Write them"
+    " to a database with apple-notes-to-sqlite, and read that with the kind sql",
+    b"note_resources": "is Joplin's own database. In Joplin, choose File > Export all > MD -"
+    " Markdown + Front Matter, and give the folder that it writes",
+}
+_SINGLE_NOTES = (".eml", ".htm", ".html", ".markdown", ".md", ".org", ".txt")
+
+
+def _advice(location: str) -> str:
+    """Return what to do with a file that isn't read, if it is a common one."""
+    if not os.path.isfile(location):
+        return ""
+    name = os.path.basename(location)
+    with suppress(OSError), open(location, "rb") as stream:
+        start = stream.read(1_000_000)
+        for table, advice in _DATABASES.items():
+            if start.startswith(b"SQLite format 3") and table in start:
+                return f"{location} {advice}."
+    if name == "NoteStore.sqlite":
+        return f"{location} {_DATABASES[b'ZICCLOUDSYNCINGOBJECT']}."
+    if os.path.splitext(name)[1].lower() in _SINGLE_NOTES:
+        folder = os.path.dirname(location) or "."
+        return f"{location} is a single note. Give the PATH of its folder: {folder}"
+    return ""
 
 
 def describe(kind: str) -> str:

@@ -9,7 +9,7 @@ import math
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,11 @@ from ..notes import Note, can_be_opened
 from ..sqlite import sqlite3, time_limit
 from .base import SourceError, Unreadable, checked_option, checked_texts
 from .files import readonly
-from .files.archive import LARGEST_NOTE
+from .files.archive import LARGEST_NOTE, File
 from .files.file_source import FileSource
 from .files.states import digest
 from .formats.documents import parse_html
-from .formats.markdown_metadata import as_markdown, note_from_markdown
+from .formats.markdown_metadata import as_markdown, note_from_markdown, suffix
 from .formats.text import (
     APPLE_EPOCH,
     as_dict,
@@ -313,44 +313,85 @@ class JSONFile(Records):
         self.fields = {field: checked_texts(field, fields[field], wanted) for field in fields}
         self.items = checked_texts("items", items, "where a file has the notes, such as entries")
         self._settings += (self.fields, self.items)
+        self._columns = {_root(place) for places in self.fields.values() for place in places}
 
     def _records(self) -> Iterator[dict[str, Any]]:
-        what, advice = ", ".join(_LOADERS), "such a file, or of a folder or zip file with some"
-        export = self._open_export(lambda file: file.suffix in _LOADERS, what, advice)
+        what, advice = ", ".join(self.suffixes), "such a file, or of a folder or zip file with some"
+        export = self._open_export(self._is_wanted, what, advice)
         with export as (archive, files):
             for file in files:
                 key = file.key
                 try:
-                    loaded = _LOADERS[file.suffix](archive.read(key))
+                    content = archive.read(key)
+                    if file.suffix in _TABLES:
+                        loaded: Any = _table(content, self._columns)
+                    else:
+                        loaded = LOADERS.get(file.suffix, load_json)(content)
                 except Unreadable as reason:
                     self.skipped.append(f"{key}: {reason}")
                     continue
-                for place in self.items:
-                    items = _at(loaded, place)
-                    objects = as_dicts(items if isinstance(items, list) else [items])
-                    if not objects and items != []:
-                        where = f" at {place}" if place else ""
-                        self.skipped.append(f"{key}: no objects{where}")
-                    for item in objects:
-                        yield dict.fromkeys(NEEDED) | {
-                            field: _value(item | {"$file": key}, field, places)
-                            for field, places in self.fields.items()
-                        }
+                for item in self._objects(key, loaded):
+                    yield dict.fromkeys(NEEDED) | {
+                        field: _value(item | {"$file": key}, field, places)
+                        for field, places in self.fields.items()
+                    }
+
+    suffixes: Collection[str] = ()  # of the files to read; see below
+
+    def _is_wanted(self, file: File) -> bool:
+        return file.suffix in self.suffixes
+
+    def _objects(self, key: str, loaded: Any) -> Iterator[dict[str, Any]]:
+        """Yield the objects in a file that are notes."""
+        for place in self.items:
+            items = _at(loaded, place)
+            objects = as_dicts(items if isinstance(items, list) else [items])
+            if not objects and items != []:
+                where = f" at {place}" if place else ""
+                self.skipped.append(f"{key}: no objects{where}")
+            elif objects and suffix(key) in _TABLES:
+                columns = {"$file", *objects[0]}
+                if columns.isdisjoint(map(_root, self.fields["key"])):
+                    names = ", ".join(map(str, objects[0]))
+                    self.skipped.append(f"{key}: no column for key; there are {names}")
+            yield from objects
 
 
 def _json_lines(content: bytes) -> list[Any]:
     return [load_json(line) for line in content.splitlines() if line.strip()]
 
 
-def _csv(content: bytes) -> list[Any]:
+def _table(content: bytes, wanted: Collection[str] = ()) -> list[Any]:
+    """Return the rows of CSV by the names in the first one, whatever separates its columns."""
     csv.field_size_limit(LARGEST_NOTE)
+    text = decode(content)
+    first = _SEPARATOR_LINE.match(text)  # for Excel
+    text = text[first.end() :] if first else text
     try:
-        return [*csv.DictReader(io.StringIO(decode(content), newline=""))]
+        # A wrong separator leaves fewer names. In most of Europe, Excel writes semicolons.
+        heads = {mark: next(csv.reader(io.StringIO(text), delimiter=mark), []) for mark in ",;\t|"}
+        counts = {mark: (len({*head} & {*wanted}), len(head)) for mark, head in heads.items()}
+        mark = first[1] if first else max(counts, key=lambda mark: counts[mark])
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+        names = [name.strip() for name in next(rows, [])]
+        return [dict(zip(names, row)) for row in rows if row]
     except csv.Error as error:
         raise Unreadable(f"no valid CSV ({error})") from error
 
 
-_LOADERS = {".json": load_json, ".jsonl": _json_lines, ".ndjson": _json_lines, ".csv": _csv}
+_SEPARATOR_LINE = re.compile(r"sep=(.)\n", re.IGNORECASE)
+_TABLES = (".csv", ".tab", ".tsv")
+LOADERS: dict[str, Callable[[bytes], Any]] = {
+    ".json": load_json,
+    **dict.fromkeys((".jsonl", ".ndjson"), _json_lines),
+    **dict.fromkeys(_TABLES, _table),
+}
+JSONFile.suffixes = LOADERS
+
+
+def _root(place: str) -> str:
+    match = _PLACE.search(place)
+    return (match[1] if match else place).partition(".")[0]
 
 
 def _at(value: Any, place: str) -> Any:

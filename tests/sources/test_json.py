@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note, Tag
-from datasette_bear_search.sources.base import SourceError
+from datasette_bear_search.sources.base import SourceConfig, SourceError
+from datasette_bear_search.sources.registry import kind_of, open_source
 from datasette_bear_search.sources.sql_and_json import JSONFile
 from tests.support.exports import ANY_JSON, folder_of, read, zip_of
 
@@ -57,7 +58,40 @@ RAINDROP = (
     '71,Sourdough,"Try ""rye"",\nsoon",All about starters,https://bread.example/a,Cooking,'
     '"bread, rye",2024-05-01T09:30:00.000Z,,,true\r\n'
 )
-RECIPES: dict[str, tuple[dict[str, Any] | str, Note]] = {
+STANDARD_NOTES = {
+    "version": "004",
+    "items": [
+        {
+            "uuid": "u1",
+            "content_type": "Note",
+            "created_at": "2024-05-01T09:30:00.000Z",
+            "updated_at": "2024-05-03T10:00:00.000Z",
+            "content": {
+                "title": "Packing",
+                "text": "- [ ] tent",
+                "references": [],
+                "appData": {
+                    "org.standardnotes.sn": {
+                        "pinned": True,
+                        "client_updated_at": "2024-05-02T10:00:00.000Z",
+                    }
+                },
+            },
+        },
+        {
+            "uuid": "u2",
+            "content_type": "Tag",
+            "content": {"title": "travel", "references": [{"uuid": "u1", "content_type": "Note"}]},
+        },
+        {
+            "uuid": "u3",
+            "content_type": "Note",
+            "content": {"title": "Old", "text": "x", "trashed": True},
+        },
+    ],
+}
+RAINDROP_TRASH = "72,Old,,,https://old.example/,Trash,,2024-05-01T09:30:00.000Z,,,false\r\n"
+APPS: dict[str, tuple[dict[str, Any], Note]] = {
     "day-one": (
         {"Journal.json": DAY_ONE, "photos/d41d8cd98f00b204.jpeg": b"\xff\xd8"},
         Note(
@@ -73,7 +107,7 @@ RECIPES: dict[str, tuple[dict[str, Any] | str, Note]] = {
         ),
     ),
     "simplenote": (
-        {"source/notes.json": SIMPLENOTE, "Packing.txt": "Packing"},
+        {"source/notes.json": SIMPLENOTE, "Packing.txt": "Packing", "trash/Old.txt": "Old"},
         Note(
             "ba1f43f06dd111eea1a8",
             "Packing",
@@ -86,8 +120,24 @@ RECIPES: dict[str, tuple[dict[str, Any] | str, Note]] = {
             todos_done=1,
         ),
     ),
+    "standard-notes": (
+        {
+            "Standard Notes Backup and Import File.txt": STANDARD_NOTES,
+            "Items/Note/Packing.txt": "- [ ] tent",
+        },
+        Note(
+            "u1",
+            "Packing",
+            "- [ ] tent",
+            (Tag("travel"),),
+            created="2024-05-01T09:30:00Z",
+            modified="2024-05-02T10:00:00Z",
+            pinned=True,
+            todos_open=1,
+        ),
+    ),
     "raindrop": (
-        RAINDROP,
+        {"export.csv": RAINDROP + RAINDROP_TRASH},
         Note(
             "71",
             "Sourdough",
@@ -116,16 +166,108 @@ def json_file(path: Path, value: Any, name: str = "notes.json") -> Path:
     return folder_of(path, {name: value}) / name
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_in_the_guide_reads_what_the_program_exports(tmp_path: Path, name: str) -> None:
-    files, expected = RECIPES[name]
-    if isinstance(files, str):
-        path = json_file(tmp_path, files, "export.csv")
-    else:
-        path = zip_of(tmp_path / "export.zip", files)
-    source = JSONFile(path, name, **recipe(name))
+def test_the_recipe_in_the_guide_reads_a_table(tmp_path: Path) -> None:
+    source = JSONFile(json_file(tmp_path, RAINDROP, "export.csv"), **recipe("bookmarks"))
+    assert [*source.read()] == [APPS["raindrop"][1]]
+    assert source.skipped == []
+
+
+@pytest.mark.parametrize("name", APPS)
+@pytest.mark.parametrize("make", [zip_of, folder_of])
+def test_an_apps_export_is_recognized_and_read(tmp_path: Path, name: str, make: Any) -> None:
+    files, expected = APPS[name]
+    place = make(tmp_path / "export.zip", files)
+    assert kind_of(str(place)) == name
+    source = open_source(SourceConfig("x", name, str(place)))
     assert [*source.read()] == [expected]
     assert source.skipped == []
+
+
+@pytest.mark.parametrize("name", ["day-one", "raindrop", "standard-notes"])
+def test_the_file_in_an_apps_export_is_recognized(tmp_path: Path, name: str) -> None:
+    files, expected = APPS[name]
+    place = folder_of(tmp_path, files) / next(iter(files))
+    assert kind_of(str(place)) == name
+    assert [*open_source(SourceConfig("x", name, str(place))).read()] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("simplenote", "b"), ("standard-notes", "u3"), ("raindrop", "72")]
+)
+def test_an_apps_trash_is_read_only_when_asked_for(tmp_path: Path, name: str, key: str) -> None:
+    source = open_source(SourceConfig("x", name, str(folder_of(tmp_path, APPS[name][0]))))
+    notes = {note.key: note.trashed for note in source.read(include_trashed=True)}
+    assert notes.pop(key)
+    assert [*notes.values()] == [False]
+
+
+def test_encrypted_notes_are_one_line(tmp_path: Path) -> None:
+    items = [{"content_type": "Note", "uuid": "u", "content": "004:abc"}]
+    path = json_file(tmp_path, {"items": items}, "Standard Notes Backup.txt")
+    source = open_source(SourceConfig("x", "standard-notes", str(path)))
+    assert [*source.read()] == []
+    assert "encrypted notes. Download a decrypted backup" in source.skipped[0]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a.json": {"entries": [1]}, "b.txt": "x"},
+        {"a.json": {"items": []}, "b.md": "x"},
+        {"Journal.json": DAY_ONE, "b.md": "x"},
+        {"export.csv": "id,url\n1,x\n", "b.txt": "x"},
+        {"notes.json": b'{"activeNotes": 1}', "b.txt": "x"},
+    ],
+)
+def test_other_folders_are_not_mistaken_for_exports(tmp_path: Path, files: dict[str, Any]) -> None:
+    assert kind_of(str(folder_of(tmp_path, files))) == "markdown"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "advice"),
+    [
+        ("note.md", b"x", "is a single note. Give the PATH of its folder"),
+        ("letter.eml", b"From: a", "is a single note. Give the PATH of its folder"),
+        ("NoteStore.sqlite", b"", "apple-notes-to-sqlite"),
+        ("copy.db", b"SQLite format 3\0 ZICCLOUDSYNCINGOBJECT", "apple-notes-to-sqlite"),
+        ("database.sqlite", b"SQLite format 3\0 note_resources", "File > Export all"),
+    ],
+)
+def test_a_common_mistake_gets_a_sentence(
+    tmp_path: Path, name: str, content: bytes, advice: str
+) -> None:
+    with pytest.raises(SourceError) as error:
+        kind_of(str(json_file(tmp_path, content, name)))
+    assert advice in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "id;text\n1;x, y\n"),
+        ("a.csv", "sep=;\nid;text\n1;x, y\n"),
+        ("a.csv", "sep=|\r\nid|text\r\n1|x, y\r\n"),
+        ("a.tsv", "id\ttext\n1\tx, y\n"),
+        ("a.tab", "id\ttext\n1\tx, y\n"),
+        ("a.csv", '\ufeff"id";"text"\r\n"1";"x, y"\r\n'),
+        ("a.csv", "id\ttext\n1\tx, y\n".encode("utf-16")),
+        ("a.csv", 'id,text\n1,"x, y"\n'),
+        ("a.csv", "id|text|a;b,c\n1|x, y|z\n"),
+        ("a.csv", "id ; text\n1;x, y\n"),
+    ],
+)
+def test_tables_are_read_whatever_separates_their_columns(
+    tmp_path: Path, name: str, content: Any
+) -> None:
+    source = JSONFile(json_file(tmp_path, content, name), fields=FIELDS)
+    assert [(note.key, note.body) for note in source.read()] == [("1", "x, y")]
+
+
+def test_a_table_without_the_column_names_those_that_it_has(tmp_path: Path) -> None:
+    source = JSONFile(json_file(tmp_path, "Nr;Text\n1;x\n", "a.csv"), fields=FIELDS)
+    assert [*source.read()] == []
+    assert source.skipped[0] == "a.csv: no column for key; there are Nr, Text"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +325,9 @@ def test_a_file_without_the_list_and_objects_without_a_key_are_reported(tmp_path
     assert [*source.read()] == []
     no_list = [f"{name}.json: no objects at entries" for name in "bc"]
     assert source.skipped == [*no_list, "1 objects without a key"]
-    with pytest.raises(SourceError, match=r"There is no .json, .jsonl, .ndjson, .csv in"):
+    with pytest.raises(
+        SourceError, match=r"There is no .json, .jsonl, .ndjson, .csv, .tab, .tsv in"
+    ):
         read(JSONFile(folder_of(tmp_path / "m", {"x.txt": "x"}), fields=FIELDS))
 
 

@@ -136,7 +136,7 @@ def _json_fields(body: str) -> None:
     sql_and_json._at({"a": [{"b": body}]}, "a.b" + body[:1000])
     sql_and_json._value({"a": body}, "url", ["{a}" + body])
     with suppress(Unreadable):
-        sql_and_json._csv(body.encode("utf-8", "replace"))
+        sql_and_json._table(body.encode("utf-8", "replace"))
 
 
 def docx(xml: str) -> bytes:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
@@ -25,8 +28,11 @@ _SAFE = (
 _LOG = (
     "log --no-show-signature --no-ext-diff --no-textconv --no-color --no-decorate --no-notes"
     " --no-mailmap --relative --find-renames=100% -O/dev/null --raw --no-abbrev -z"
-    " --format=%x01%at%x20%P"
+    " --format=%x01%at%x20%ct%x20%P"
 ).split()
+_MOMENT = re.compile(r"\x01(\d+) (\d+)")
+# A rebase writes hundreds of commits in this time, and two backups are further apart.
+REBASE_SECONDS = 30
 
 
 class FileDates(NamedTuple):
@@ -62,23 +68,40 @@ def file_dates(root: str, commit: str) -> dict[str, FileDates]:
     is_whole = _git(root, "rev-parse", "--is-shallow-repository").strip() == "false"
     found: dict[str, FileDates] = {}
     names: dict[str, str] = {}  # a file's name at this point of the history → its name today
-    moment, counts = 0, False
+    earlier, later, counts = 0, 0, False
+    log = _git(root, *_LOG, commit, "--", limit=GIT_SECONDS)
+    moments = _moments(log)
     # Commits begin with "\1", newest first; a file is ":mode mode blob blob status" and its path.
-    parts = iter(_git(root, *_LOG, commit, "--", limit=GIT_SECONDS).split("\0"))
+    parts = iter(log.split("\0"))
     for part in parts:
         if "\1" in part:
-            written, _, parents = part.rpartition("\1")[2].partition(" ")
+            _, _, parents = part.rpartition("\1")[2].split(" ", 2)
+            earlier, later = next(moments)
             # In a shallow clone, the oldest commits seem to add all files.
-            moment, counts = int(written), is_whole or bool(parents.strip())
+            counts = is_whole or bool(parents.strip())
         elif part.lstrip("\n").startswith(":"):
             path = next(parts)
             if " R" in part:
                 names[path] = names.pop(new := next(parts), new)
             elif counts and (now := names.get(path, path)) in blobs:
-                known = found.get(now, FileDates(moment, moment, blobs[now]))
-                first, last = min(moment, known.created), max(moment, known.modified)
+                known = found.get(now, FileDates(earlier, later, blobs[now]))
+                first, last = min(earlier, known.created), max(later, known.modified)
                 found[now] = known._replace(created=first, modified=last)
     return found
+
+
+def _moments(log: str) -> Iterator[tuple[int, int]]:
+    """Yield when each commit was first written and last changed.
+
+    A backup that amends one commit for months has its author's date from the beginning. But a
+    rebase gives many commits one committer's date, at which nobody changed the notes.
+    """
+    commits = [tuple(map(int, pair)) for pair in _MOMENT.findall(log)]
+    changed = [(author, at) for author, at in commits if at - author > REBASE_SECONDS]
+    runs = Counter(at // REBASE_SECONDS + shift for _, at in changed for shift in (0, 1))
+    for author, at in commits:
+        is_rebased = max(runs[at // REBASE_SECONDS], runs[at // REBASE_SECONDS + 1]) > 1
+        yield min(author, at), author if is_rebased else max(author, at)
 
 
 def _git(root: str, *arguments: str, limit: float = 5) -> str:

@@ -68,6 +68,13 @@ def days(folder: Path) -> dict[str, tuple[str | None, str | None]]:
     }
 
 
+def test_a_commit_that_was_amended_later_counts_from_then(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    commit(tmp_path, {"a.md": "a"}, "2023-10-05")
+    os.utime(tmp_path / "a.md")
+    assert days(tmp_path) == {"a.md": ("2023-10-05", "2025-01-01")}
+
+
 def test_dates_come_from_the_history(clone: Path) -> None:
     assert days(clone) == {
         "a.md": ("2020-01-01", "2021-01-01"),
