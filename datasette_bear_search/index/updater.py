@@ -155,7 +155,9 @@ def keep_updated() -> None:
     """Do one task after the other. A new task stops the current one."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # where libraries may print
-    path, watches, niceness = _read(requests)
+    if not (settings := _read(requests)):
+        return  # the server ended first
+    path, watches, niceness = settings
     if hasattr(os, "nice"):
         os.nice(niceness)
     tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()

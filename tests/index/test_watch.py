@@ -17,6 +17,7 @@ from types import SimpleNamespace
 import pytest
 from datasette.app import Datasette
 
+from datasette_bear_search import processes
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import freshness, updater
@@ -281,3 +282,10 @@ def test_a_model_waits_while_somebody_searches_but_not_forever(monkeypatch):
     batches.clear()
     embedder.embed_documents(texts[:1])
     assert batches[0][0] - start == pytest.approx(updater.LONGEST_WAIT, abs=0.11)
+
+
+def test_the_process_ends_quietly_if_the_server_ends_before_it_has_begun():
+    done = subprocess.run(
+        processes.command(updater.__name__, "keep_updated"), input=b"", capture_output=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
