@@ -93,6 +93,7 @@ setup(
             "index/file/schema.sql",
             "index/run/unrelated.txt",
             "search/redaction/secrets.yaml",
+            "sources/exports/mail_labels.yaml",
         ]
     },
     entry_points={

@@ -1,4 +1,7 @@
-"""Notes from JSON and CSV, in ``sources/sql_and_json.py``, and the recipes in the docs."""
+"""Notes from JSON and CSV, apps' exports in them, and the recipes in the docs.
+
+Tests ``sources/sql_and_json.py`` and ``sources/exports/json_apps.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Text is read from files, whatever program wrote them."""
+"""Text and dates are read from files, whatever program wrote them.
+
+Tests ``sources/formats/dates.py``, too.
+"""
 
 from __future__ import annotations
 
