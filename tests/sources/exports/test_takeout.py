@@ -1,6 +1,7 @@
 """Google Drive and Keep from Takeout.
 
-Tests ``sources/exports/takeout.py``, ``sources/formats/keep.py`` and ``sources/formats/documents.py``.
+Tests ``sources/exports/takeout.py``, ``sources/formats/keep.py`` and
+``sources/formats/documents.py``.
 """
 
 from __future__ import annotations
