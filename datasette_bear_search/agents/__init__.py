@@ -113,9 +113,12 @@ where notes.id in (select value from json_each(:ids))
 """
 
 
-def note_facts(note: ListedNote | NoteDetail) -> dict[str, Any]:
-    """Return the facts about a note that every tool returns."""
-    facts = {name: getattr(note, name) for name in _FACTS}
+def note_facts(note: ListedNote | NoteDetail, *, links: bool = False) -> dict[str, Any]:
+    """Return the facts about a note that every tool returns.
+
+    :param links: add the url, which costs some 40 tokens, for answers that link to the note
+    """
+    facts = {name: getattr(note, name) for name in _FACTS if name != "url" or links}
     facts["tags"] = without_parent_tags(note.tags)
     for name in ("created", "modified"):  # as in filters: 2024-05-01 (UTC)
         facts[name] = facts[name] and facts[name][:10]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from operator import contains
 from typing import Any, NamedTuple
 
 from ..index.file import database
@@ -52,6 +53,7 @@ def get_notes(
     titles: Sequence[str],
     lines: str,
     section: str,
+    links: bool,
     max_tokens: int,
 ) -> ToolResult:
     count = len(ids) + len(titles)
@@ -73,7 +75,7 @@ def get_notes(
                 f"enough. Ask for it by itself: get_notes(ids=[{each.id}])."
             )
             continue
-        note = _read(each, lines, section, min(NOTE_CHARACTERS, left))
+        note = _read(each, lines, section, min(NOTE_CHARACTERS, left), links)
         left -= len(note.get("text", ""))
         notes.append(note)
     notes, about = library.with_origin(notes)
@@ -163,32 +165,53 @@ def _find(
     """Return the requested notes, choices for titles with several notes, and problems."""
     found: dict[int, NoteDetail] = {}
     choices, problems = [], []
-    for name in ids:
-        try:
-            note = library.note(name)
-            found[note.id] = note
-        except NoteNotFound:
-            problems.append(
-                f"There is no note with the id {name}. search_notes gives the ids of notes."
-            )
-    sql = f"""
-        select id
-        from notes
-        where title = :title collate nocase
-        order by modified desc, id
-        limit {MAX_NOTES}
-        """
-    for title in titles:
-        with library.open() as connection:
-            rows = connection.execute(sql, {"title": title}).fetchall()
-            same = [library.note(note_id) for (note_id,) in rows]
-            if not same:
-                problems.append(_no_such_title(library, connection, title))
-        if len(same) == 1:
+    for name in (*ids, *titles):
+        same, problem = _named(library, name, is_title=name in titles)
+        if problem:
+            problems.append(problem)
+        elif len(same) == 1:
             found[same[0].id] = same[0]
-        elif same:
-            choices.append({"title": title, "notes": [*map(_choice, same)]})
+        else:
+            choices.append({"title": name, "notes": [*map(_choice, same)]})
     return list(found.values()), choices, problems
+
+
+def only_note(library: AgentLibrary, name: int | str) -> int:
+    """Return the id of the note with this name; raise ToolError if there are none or several."""
+    same, problem = _named(library, name)
+    if problem:
+        raise ToolError(problem)
+    if len(same) > 1:
+        raise ToolError(_choice_text({"title": name, "notes": [*map(_choice, same)]}))
+    return same[0].id
+
+
+_SAME_TITLE = f"""
+select id
+from notes
+where title = :title collate nocase
+order by modified desc, id
+limit {MAX_NOTES}
+"""
+
+
+def _named(
+    library: AgentLibrary, name: int | str, *, is_title: bool = False
+) -> tuple[list[NoteDetail], str]:
+    """Return the notes with this id, key, path or title, and what is wrong if there are none."""
+    if not is_title:
+        try:
+            return [library.note(name)], ""
+        except NoteNotFound:
+            if isinstance(name, int):
+                return (
+                    [],
+                    f"There is no note with the id {name}. search_notes gives the ids of notes.",
+                )
+    with library.open() as connection:
+        rows = connection.execute(_SAME_TITLE, {"title": name}).fetchall()
+        same = [library.note(note_id) for (note_id,) in rows]
+        return same, "" if same else _no_such_title(library, connection, str(name))
 
 
 def _choice(note: NoteDetail) -> dict[str, Any]:
@@ -228,8 +251,10 @@ def _no_such_title(library: AgentLibrary, connection: sqlite3.Connection, title:
 # --- get_notes: which part of a note
 
 
-def _read(detail: NoteDetail, lines: str, section: str, characters: int) -> dict[str, Any]:
-    note = note_facts(detail)
+def _read(
+    detail: NoteDetail, lines: str, section: str, characters: int, links: bool
+) -> dict[str, Any]:
+    note = note_facts(detail, links=links)
     if detail.encrypted:
         return note | {"problem": _ENCRYPTED}
     all_lines = detail.body.split("\n")
@@ -239,8 +264,10 @@ def _read(detail: NoteDetail, lines: str, section: str, characters: int) -> dict
     if lines:
         extent, attachments = _lines_extent(lines, len(all_lines)), ""
     elif section:
-        extent, attachments = _section_extent(detail.title, detail.body, section), ""
-        note["url"] = url_at_heading(detail.url, detail.heading_link, section)
+        extent, heading = _section_extent(detail.title, detail.body, section)
+        attachments = ""
+        if links:
+            note["url"] = url_at_heading(detail.url, detail.heading_link, heading)
     text, end, rest = _cut(all_lines, extent, characters)
     return note | without_empty(
         {
@@ -286,8 +313,11 @@ def _lines_extent(lines: str, total: int) -> LineRange:
     return LineRange(first, min(last, total), int(match["character"] or 0))
 
 
-def _section_extent(title: str, body: str, heading: str) -> LineRange:
-    """Return the lines of a section and those nested in it; ``A › B`` is B below A."""
+def _section_extent(title: str, body: str, heading: str) -> tuple[LineRange, str]:
+    """Return the lines of a section and those nested in it, and its heading.
+
+    :param heading: the heading, or a part of it that no other heading has; ``A › B`` is B below A
+    """
     wanted = [_normalized(part) for part in re.split("[›>]", heading.lstrip("# "))]
     spans: dict[tuple[str, ...], list[int]] = {}
     for passage in passages(title, body):
@@ -295,7 +325,11 @@ def _section_extent(title: str, body: str, heading: str) -> LineRange:
             path = passage.headings[:depth]
             start, _ = spans.setdefault(path, [passage.start, passage.end])
             spans[path] = [start, passage.end]
-    found = [path for path in spans if [*map(_normalized, path)][-len(wanted) :] == wanted]
+    ends = {path: [*map(_normalized, path)][-len(wanted) :] for path in spans}
+    found = [path for path, end in ends.items() if end == wanted]
+    if not found:
+        is_like = {path: [*map(contains, end, wanted)] for path, end in ends.items()}
+        found = [path for path in spans if len(is_like[path]) == len(wanted) and all(is_like[path])]
     if not found:
         names = value_text([" › ".join(path) for path in spans])
         has = f"Its sections are: {names}." if names else "It has no sections; leave section out."
@@ -304,7 +338,8 @@ def _section_extent(title: str, body: str, heading: str) -> LineRange:
         names = value_text([" › ".join(path) for path in found])
         raise ToolError(f"Several sections have this heading. Ask for one of: {names}.")
     start, end = spans[found[0]]
-    return LineRange(body.count("\n", 0, start) + 1, body.count("\n", 0, end) + 1)
+    lines = LineRange(body.count("\n", 0, start) + 1, body.count("\n", 0, end) + 1)
+    return lines, found[0][-1]
 
 
 def _normalized(text: str) -> str:

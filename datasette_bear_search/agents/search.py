@@ -17,6 +17,7 @@ from ..search.ranking.scores import rrf
 from ..search.results.records import Hit, Results
 from ..search.results.snippets import passage_text, shortened
 from . import CHARACTERS_PER_TOKEN, AgentLibrary, ToolError, ToolResult, note_facts, without_empty
+from .notes import only_note
 from .text import about_lines, heading_lines, origin, quoted, text_lines
 
 # Results per phrasing that are fused. For 78 questions that don't use the notes' words, the right
@@ -25,8 +26,13 @@ from .text import about_lines, heading_lines, origin, quoted, text_lines
 FUSED = 20
 
 # The facts about a note that "concise" returns, and characters of its text.
-CONCISE = ("id", "title", "url", "modified", "archived", "encrypted", "outside", "snippet")
+CONCISE = (
+    "id", "title", "url", "folder", "modified", "archived", "encrypted", "outside", "snippet", "why"
+)  # fmt: skip
 CONCISE_CHARACTERS = 160
+
+# Titles that follow the results. Of near twins, a list of titles tells more than five snippets.
+NEXT_TITLES = 10
 
 # Characters of a passage. More would fill the context, and get_notes returns the whole note.
 PASSAGE_CHARACTERS = 400
@@ -43,10 +49,12 @@ def search_notes(
     query: str,
     queries: Sequence[str],
     mode: str,
+    sort: str,
     filters: Mapping[str, Sequence[str]],
     recency: int | None,
     found_only: bool,
     detail: str,
+    links: bool,
     max_tokens: int,
     limit: int,
     offset: int,
@@ -58,8 +66,8 @@ def search_notes(
             "list_tags shows which tags there are."
         )
     is_fused = len(texts) > 1
-    size, start = (FUSED, 0) if is_fused else (limit, offset)
-    more: dict[str, Any] = {"mode": mode, "recency": recency, "found": found_only}
+    size, start = (FUSED, 0) if is_fused else (limit + NEXT_TITLES, offset)
+    more: dict[str, Any] = {"mode": mode, "sort": sort, "recency": recency, "found": found_only}
     more |= {"limit": size, "offset": start, "wait": engine.WAIT}
     filtered = {**more, **filters}
     responses = {text: library.search(text, **filtered) for text in texts or [""]}
@@ -71,13 +79,13 @@ def search_notes(
                 responses[text] = replace(wider, notices=notices)
     lists = [response.results for response in responses.values()]
     if is_fused:
-        hits = _fused(lists)
+        hits = _fused(lists, sort)
         total = found = len(hits)
-        hits = hits[offset : offset + limit]
+        hits = hits[offset : offset + limit + NEXT_TITLES]
     else:
         hits, total, found = list(lists[0].hits), lists[0].total, lists[0].found
     next_offset = offset + limit if offset + limit < total else None
-    notes, about = library.with_origin([*map(_hit, hits)])
+    notes, about = library.with_origin([_hit(library, hit, links) for hit in hits[:limit]])
     if detail == "concise":
         notes = [*map(_concise, notes)]
     shown = _within(notes, max_tokens)
@@ -85,23 +93,27 @@ def search_notes(
         next_offset = offset + len(shown)
     data: dict[str, Any] = {"total": total, "found": found, "offset": offset}
     data |= {"next_offset": next_offset, "notices": _notices(responses), "about": about}
+    next_hits = hits[len(shown) : len(shown) + NEXT_TITLES]
+    data["next_titles"] = [{"id": hit.id, "title": hit.title} for hit in next_hits]
     return _result(_heading(data, len(shown)), data, shown)
 
 
 def similar_notes(
-    library: AgentLibrary, id: int | str | None, limit: int, unlinked: bool
+    library: AgentLibrary, id: int | str | None, limit: int, unlinked: bool, links: bool
 ) -> ToolResult:
     if id is None:
-        raise ToolError("similar_notes needs the id of a note, as search_notes gives it.")
-    found = library.similar(id, limit=limit, unlinked=unlinked)
-    notes, about = library.with_origin([*map(_similar, found.notes)])
+        raise ToolError(
+            "similar_notes needs the id of a note, as search_notes gives it, or its title."
+        )
+    found = library.similar(only_note(library, id), limit=limit, unlinked=unlinked)
+    notes, about = library.with_origin([_similar(each, links) for each in found.notes])
     heading = f"like {quoted(found.title)} (id {found.id})"
     heading = f"{counted(len(notes), 'note')} {heading}" if notes else f"No note is {heading}."
     data = {"id": found.id, "title": found.title, "notices": list(found.notices), "about": about}
     return _result(heading, data, notes)
 
 
-def _fused(lists: Sequence[Results]) -> list[Hit]:
+def _fused(lists: Sequence[Results], sort: str) -> list[Hit]:
     """Fuse the results by RRF; each note keeps the hit of the query that ranks it best."""
     ranks: dict[int, list[int]] = {}
     best: dict[int, tuple[int, Hit]] = {}
@@ -110,7 +122,10 @@ def _fused(lists: Sequence[Results]) -> list[Hit]:
             ranks.setdefault(hit.id, []).append(rank)
             best[hit.id] = min(best.get(hit.id, (rank, hit)), (rank, hit), key=itemgetter(0))
     order = sorted(ranks, key=lambda note: -(rrf(*ranks[note]) or 0))  # stable
-    return [best[note][1] for note in order]
+    hits = [best[note][1] for note in order]
+    if sort == "relevance":
+        return hits
+    return sorted(hits, key=lambda hit: hit.modified or "", reverse=sort == "newest")
 
 
 def _notices(responses: Mapping[str, SearchResponse]) -> list[str]:
@@ -143,7 +158,7 @@ def _concise(note: Mapping[str, Any]) -> dict[str, Any]:
     return without_empty({**kept, "snippet": shortened(text[start:], CONCISE_CHARACTERS)})
 
 
-def _hit(hit: Hit) -> dict[str, Any]:
+def _hit(library: AgentLibrary, hit: Hit, links: bool) -> dict[str, Any]:
     parts = (f"**{text}**" if is_match else text for text, is_match in hit.snippet.stretches())
     more = {
         "snippet": "".join(parts),
@@ -152,12 +167,16 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "passage": None if hit.in_file else _passage(hit, with_text=False),
         "why": hit.why,
     }
-    return note_facts(hit) | without_empty(more)
+    facts = note_facts(hit, links=links)
+    facts.pop("created", None)
+    folder = "" if "://" in hit.key else library.shown(hit.key.rpartition("/")[0])
+    return facts | without_empty({"folder": folder, **more})
 
 
-def _similar(note: SimilarNote) -> dict[str, Any]:
+def _similar(note: SimilarNote, links: bool) -> dict[str, Any]:
     passage = _passage(note, with_text=True)
-    return note_facts(note) | without_empty({"passage": passage, "why": " · ".join(note.reasons)})
+    facts = note_facts(note, links=links)
+    return facts | without_empty({"passage": passage, "why": " · ".join(note.reasons)})
 
 
 def _passage(note: Hit | SimilarNote, *, with_text: bool) -> dict[str, Any] | None:
@@ -185,6 +204,9 @@ def _heading(data: Mapping[str, Any], shown: int) -> str:
 def _result(heading: str, data: Mapping[str, Any], notes: Sequence[dict[str, Any]]) -> ToolResult:
     lines = [heading, *(f"Notice: {printable(notice)}" for notice in data["notices"])]
     lines += [*about_lines(data["about"]), *map(_note_text, notes)]
+    if then := data.get("next_titles"):
+        titles = " · ".join(f"{quoted(note['title'])} (id {note['id']})" for note in then)
+        lines.append(f"\nThe next by title: {titles}")
     from_outside = without_empty({"origin": origin(notes)})
     lines += [f"\n{line}" for line in from_outside.values()]
     return ToolResult("\n".join(lines), without_empty(data) | {"notes": notes} | from_outside)

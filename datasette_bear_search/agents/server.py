@@ -12,9 +12,12 @@ from urllib.parse import unquote
 
 from ..embeddings import registry
 from ..index.file import database
-from ..notes import printable, printable_lines
+from ..notes import counted, printable, printable_lines
+from ..search.redaction import masking
 from ..sqlite import sqlite3
 from . import AgentLibrary, ToolError
+from .arguments import NOTE
+from .text import value_text
 from .tools import INSTRUCTIONS, MCP_PROMPTS, TOOLS, Tool, call
 
 if TYPE_CHECKING:
@@ -22,8 +25,12 @@ if TYPE_CHECKING:
 
 SERVER_NAME = "bear-search"
 INSTALL_MCP = "pip install 'datasette-bear-search[mcp]'"
-# Notes are also resources, which people mention with @ in an assistant's app. 50 are listed.
-NOTE, LISTED, MARKDOWN_TYPE = "note://", 50, "text/markdown"
+# Notes are also resources, which people mention with @ in an assistant's app.
+MARKDOWN_TYPE = "text/markdown"
+# Notes in a page of the list, and titles that complete what was typed: the protocol's most.
+PAGE, COMPLETIONS = 100, 100
+# Tags that the instructions name.
+TOP_TAGS = 12
 
 
 class SdkMissing(Exception):
@@ -62,22 +69,26 @@ def build_server(library: AgentLibrary) -> Server[Any]:
         return types.CallToolResult(content=content, structured_content=result.data)
 
     async def list_resources(context: Any, parameters: Any) -> types.ListResourcesResult:
-        notes = await in_thread(_latest, library)
+        cursor = (parameters and parameters.cursor) or "0"
+        if not (cursor.isdecimal() and len(cursor) < 10):
+            raise MCPError(types.INVALID_PARAMS, "There is no such page of notes.")
+        notes = await in_thread(_listed_notes, library, int(cursor))
+        more = f"{int(cursor) + PAGE}" if len(notes) > PAGE else None
         resources = [
             types.Resource(
                 uri=f"{NOTE}{note_id}",
                 name=printable(library.shown(title)),
                 mime_type=MARKDOWN_TYPE,
             )
-            for note_id, title in notes
+            for note_id, title in notes[:PAGE]
         ]
-        return types.ListResourcesResult(resources=resources)
+        return types.ListResourcesResult(resources=resources, next_cursor=more)
 
     async def list_templates(context: Any, parameters: Any) -> types.ListResourceTemplatesResult:
         template = types.ResourceTemplate(
             uri_template=f"{NOTE}{{id}}",
             name="note",
-            description="A note by its id, as search_notes gives it, or by source:key",
+            description="A note by its title, by its id as search_notes gives it, or by source:key",
             mime_type=MARKDOWN_TYPE,
         )
         return types.ListResourceTemplatesResult(resource_templates=[template])
@@ -98,26 +109,43 @@ def build_server(library: AgentLibrary) -> Server[Any]:
             types.Prompt(
                 name=name,
                 title=prompt["title"],
-                arguments=[types.PromptArgument(name=prompt["argument"], required=True)],
+                description=prompt["description"],
+                arguments=[
+                    types.PromptArgument(
+                        name=prompt["argument"],
+                        description=prompt["argument_description"],
+                        required=True,
+                    )
+                ],
             )
             for name, prompt in MCP_PROMPTS.items()
         ]
         return types.ListPromptsResult(prompts=prompts)
 
     async def get_prompt(context: Any, parameters: Any) -> types.GetPromptResult:
-        prompt = MCP_PROMPTS.get(parameters.name, {})
-        if prompt.get("argument") not in (parameters.arguments or {}):
-            known = f"The prompts, each with an argument, are: {', '.join(MCP_PROMPTS)}."
-            raise MCPError(types.INVALID_PARAMS, known)
+        prompt = MCP_PROMPTS.get(parameters.name)
+        if prompt is None:
+            raise MCPError(types.INVALID_PARAMS, f"The prompts are: {', '.join(MCP_PROMPTS)}.")
+        if not (parameters.arguments or {}).get(prompt["argument"]):
+            missing = f"{parameters.name} needs {prompt['argument']}"
+            raise MCPError(types.INVALID_PARAMS, f"{missing}: {prompt['argument_description']}.")
         text = printable_lines(Template(prompt["text"]).substitute(parameters.arguments))
         content = types.TextContent(text=text)
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
+
+    async def complete(context: Any, parameters: Any) -> types.CompleteResult:
+        titles: list[str] = []
+        if parameters.argument.name in ("id", "note"):  # of the template, and of a prompt
+            titles = await in_thread(_titles, library, parameters.argument.value)
+        shown = [printable(library.shown(title)) for title in titles[:COMPLETIONS]]
+        has_more = len(titles) > COMPLETIONS
+        return types.CompleteResult(completion=types.Completion(values=shown, has_more=has_more))
 
     return Server(
         SERVER_NAME,
         version=version("datasette-bear-search"),
         title="Notes",
-        instructions=INSTRUCTIONS,
+        instructions=_instructions(library),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
@@ -125,6 +153,7 @@ def build_server(library: AgentLibrary) -> Server[Any]:
         on_read_resource=read_resource,
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
+        on_completion=complete,
     )
 
 
@@ -162,13 +191,59 @@ def _listed(tool: Tool) -> Any:
     )
 
 
-def _latest(library: AgentLibrary) -> list[tuple[int, str]]:
-    sql = f"""
-        select id, title
-        from notes
-        order by pinned desc, modified desc
-        limit {LISTED}
-        """
+def _instructions(library: AgentLibrary) -> str:
+    """Return what an agent should know before its first call: the rules, and which notes exist."""
+    with suppress(ToolError, masking.RedactionMissing), library.open() as connection:
+        sources = connection.execute(_SOURCES).fetchall()
+        about = library.about(connection)
+        tags = connection.execute(_TOP_TAGS, [TOP_TAGS]).fetchall()
+        named = [
+            f"{counted(notes, 'note')} from {value_text(source)}"
+            + (f" ({value_text(about[source])})" if source in about else "")
+            + (f", {first} to {last}" if first else "")
+            for source, notes, first, last in sources
+        ]
+        lines = [f"There are {'; '.join(named)}." if named else "There are no notes yet."]
+        if tags:
+            lines.append(f"The most frequent tags are {value_text([tag for (tag,) in tags])}.")
+        return printable_lines("\n\n".join((INSTRUCTIONS, library.shown("\n".join(lines)))))
+    return INSTRUCTIONS  # the tools report errors
+
+
+_SOURCES = """
+select source, count(*), substr(min(coalesce(created, modified)), 1, 4), substr(max(modified), 1, 4)
+from notes
+group by source
+order by count(*) desc
+"""
+_TOP_TAGS = """
+select tags.name
+from tags
+join note_tags on note_tags.tag_id = tags.id
+group by tags.id
+order by count(*) desc, tags.folded
+limit ?
+"""
+
+
+def _listed_notes(library: AgentLibrary, offset: int) -> list[tuple[int, str]]:
+    """Return a page of notes, the pinned and the latest first, and one more if there is one."""
+    sql = "select id, title from notes order by pinned desc, modified desc, id limit ? offset ?"
     with suppress(ToolError), library.open() as connection:  # the tools report errors
-        return connection.execute(sql).fetchall()
+        return connection.execute(sql, [PAGE + 1, offset]).fetchall()
+    return []
+
+
+def _titles(library: AgentLibrary, typed: str) -> list[str]:
+    """Return the titles with this text, those that begin with it first."""
+    sql = f"""
+        select title
+        from notes
+        where instr(lower(title), lower(:typed))
+        group by title
+        order by instr(lower(title), lower(:typed)), max(modified) desc
+        limit {COMPLETIONS + 1}
+        """
+    with suppress(ToolError), library.open() as connection:
+        return [title for (title,) in connection.execute(sql, {"typed": typed.strip()})]
     return []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 
 from ..notes import ForeseenError
+from . import times
 from .dates import SPANS, period, span, utc
 from .filters import _FALSE, _TRUE, FILTERS, MAX_CONDITIONS, PLACES, Filters, operators
 from .fts5 import unique
@@ -40,7 +42,7 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
                 continue
             if row.kind == "date":
                 try:
-                    start, end = period(values[-1])
+                    start, end = _period(values[-1])
                     values = (utc(end if name.endswith("before") else start),)
                 except ValueError:
                     raise InvalidParameter(
@@ -62,6 +64,14 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
     return Filters(found, without=tuple(denied))
 
 
+def _period(text: str) -> tuple[datetime, datetime]:
+    """Read a date or a time in words, such as ``two weeks ago``; raise ValueError if it is none."""
+    try:
+        return period(text)
+    except ValueError:
+        return times.whole(text)
+
+
 # Open ends of a range, as text that is before and after all dates.
 _EVER = ("0", "9999")
 
@@ -77,7 +87,10 @@ def read_operator(name: str, value: str) -> Filters:
         name, value = "is", PLACES.get(value.lower(), "")
     row = operators()[name]
     if row.kind == "date":
-        moments = span(value)
+        try:
+            moments = span(value)
+        except ValueError:
+            moments = times.whole(value)
         if name == "date":  # created or modified then, so not two conditions on one date
             since, until = (utc(at) if at else end for at, end in zip(moments, _EVER))
             return Filters(moments=((since, until),))

@@ -134,6 +134,15 @@ def find(text: str) -> Time | None:
     return min(found, key=lambda time: (not time.is_asked, time.start), default=None)
 
 
+def whole(text: str) -> tuple[datetime, datetime]:
+    """Return the span that a text means, such as ``two weeks ago``; raise ValueError if none."""
+    text = " ".join(text.lower().split())
+    for pattern, *_ in _patterns():
+        if match := re.fullmatch(pattern, text):
+            return _span({name: said for name, said in match.groupdict().items() if said})
+    raise ValueError(f"{text!r} is no time")
+
+
 def _times(text: str, pattern: str, is_relative: bool, is_past: bool) -> Iterator[Time]:
     # In lower case, but character by character, so that offsets stay valid.
     low = "".join(each.lower() if len(each.lower()) == 1 else each for each in text)

@@ -31,17 +31,28 @@ async def test_a_found_note_has_everything_that_an_agent_needs(call):
     assert data["total"] == 4
     note = data["notes"][0]
     assert note["title"] == "Cabin roof"
-    assert note["url"].startswith("bear://x-callback-url/open-note?id=")
     assert note["tags"] == ["cabin/repairs"]
-    assert note["created"] == note["modified"] == "2024-05-01"
+    assert note["modified"] == "2024-05-01"
     assert "**roof**" in note["snippet"]
     assert "**flashing**" in note["snippet"]
     assert note["why"] == "words, 1st"
     assert "archived" not in note
 
 
+async def test_a_result_has_its_url_only_when_asked_for(call):
+    for tool, arguments in (
+        ("search_notes", {"query": "roof"}),
+        ("similar_notes", {"id": "Cabin roof"}),
+        ("get_notes", {"titles": ["Cabin roof"]}),
+    ):
+        assert "url" not in (await call(tool, **arguments))["notes"][0]
+        assert "url:" not in await call(tool, text=True, **arguments)
+        note = (await call(tool, **arguments, links=True))["notes"][0]
+        assert note["url"].startswith("bear://x-callback-url/open-note?id=")
+
+
 async def test_the_lines_of_a_passage_are_those_that_get_notes_gives(call):
-    data = await call("search_notes", query="flashing", mode="semantic")
+    data = await call("search_notes", query="flashing", mode="semantic", links=True)
     found = next(note for note in data["notes"] if note["title"] == "Cabin roof")
     assert found["passage"]["heading"] == "Plan for May"
     assert found["passage"]["lines"] == "5-7"
@@ -175,8 +186,36 @@ async def test_concise_answers_take_few_tokens(call):
     detailed = await call("search_notes", query="roof", limit=20)
     concise = await call("search_notes", query="roof", limit=20, detail="concise")
     assert [note["id"] for note in concise["notes"]] == [note["id"] for note in detailed["notes"]]
-    assert len(json.dumps(concise)) < 0.7 * len(json.dumps(detailed))
+    assert len(json.dumps(concise)) < 0.8 * len(json.dumps(detailed))
     assert "**roof**" in concise["notes"][0]["snippet"]
+    assert concise["notes"][0]["why"] == detailed["notes"][0]["why"]
+
+
+async def test_the_titles_of_the_next_results_follow(call):
+    data = await call("search_notes", query="roof", mode="keyword", limit=1)
+    rest = await call("search_notes", query="roof", mode="keyword", limit=20, offset=1)
+    assert [note["id"] for note in data["next_titles"]] == [note["id"] for note in rest["notes"]]
+    text = await call("search_notes", query="roof", mode="keyword", limit=1, text=True)
+    assert text.endswith(f'"{rest["notes"][-1]["title"]}" (id {rest["notes"][-1]["id"]})')
+    fused = await call("search_notes", queries=["roof", "garden"], mode="keyword", limit=1)
+    assert len(fused["next_titles"]) == fused["total"] - 1
+    assert "next_titles" not in rest
+
+
+@pytest.mark.parametrize("queries", [["roof"], ["roof", "garden"], []])
+async def test_results_can_be_sorted_by_date(call, queries):
+    asked = {"queries": queries, "filters": {"source": "bear"}, "mode": "keyword", "limit": 20}
+    for sort, is_reversed in (("newest", True), ("oldest", False)):
+        data = await call("search_notes", **asked, sort=sort)
+        dates = [note["modified"] for note in data["notes"]]
+        assert dates == sorted(dates, reverse=is_reversed)
+        assert len(set(dates)) > 2
+
+
+async def test_the_folder_of_a_file_is_told(call, sidecar_path):
+    edit(sidecar_path, "update notes set key = 'work/plans/roof.md' where title = 'Cabin roof'")
+    data = await call("search_notes", query="flashing", limit=1)
+    assert data["notes"][0]["folder"] == "work/plans"
 
 
 async def test_a_response_stays_within_its_budget_and_says_how_to_continue(call):

@@ -11,10 +11,11 @@ from click.testing import CliRunner
 from datasette.cli import cli
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from mcp_types import ResourceTemplateReference
 
 from datasette_bear_search import register_tools
 from datasette_bear_search.agents import AgentLibrary, server
-from datasette_bear_search.agents.tools import TOOLS
+from datasette_bear_search.agents.tools import INSTRUCTIONS, TOOLS
 from datasette_bear_search.search import engine
 from tests.support.agents import HIDDEN, NOTES, SECRET, bear_mcp, note_id, stand_in_for_packages
 from tests.support.bear_libraries import edit
@@ -32,6 +33,7 @@ async def test_the_tools_are_explained_and_only_read(sidecar_path):
         "similar_notes",
         "list_tags",
         "library_status",
+        "new_note",
     ]
     for tool in listed:
         assert tool.annotations.read_only_hint is True
@@ -44,27 +46,27 @@ async def test_the_tools_are_explained_and_only_read(sidecar_path):
     ("name", "arguments", "advice"),
     [
         ("search_notes", {}, "needs a query, or filters"),
-        ("search_notes", {"q": "roof"}, "It takes: query, queries, mode"),
-        ("search_notes", {"query": ["roof"]}, "query must be a text"),
+        ("search_notes", {"wings": "roof"}, "It takes: query, queries, mode"),
+        ("search_notes", {"query": ["roof", "stove"]}, "query must be a text"),
         ("search_notes", {"query": "x", "mode": "psychic"}, "mode must be one of auto"),
         ("search_notes", {"queries": list("abcdef")}, "queries takes 5 at most"),
         ("search_notes", {"query": "x", "detail": "short"}, "one of concise, detailed"),
-        ("search_notes", {"query": "x", "max_tokens": 5}, "a number from 200 to 25000"),
-        ("search_notes", {"query": "x", "limit": 500}, "a number from 1 to 20"),
         ("search_notes", {"query": "x", "limit": "many"}, "a number from 1 to 20"),
-        ("search_notes", {"query": "x", "limit": "1" + "9" * 30}, "a number from 1 to 20"),
-        ("search_notes", {"query": "x", "limit": "0" * 19 + "99"}, "a number from 1 to 20"),
+        ("search_notes", {"query": "x", "limit": "9" * 5000}, "a number from 1 to 20"),
         ("search_notes", {"query": "x", "offset": True}, "offset must be a number"),
         ("search_notes", {"query": "x", "found_only": "perhaps"}, "must be true or false"),
         ("search_notes", {"query": "x", "filters": "work"}, 'such as {"tag": "work"}'),
-        ("search_notes", {"query": "x", "filters": {"tags": "work"}}, "The filters are: tag,"),
+        ("search_notes", {"query": "x", "filters": {"pined": True}}, "Did you mean pinned?"),
+        ("search_notes", {"query": "x", "filters": {"wings": 2}}, "There are: tag, source,"),
         ("search_notes", {"query": "x", "filters": {"tag": {"a": 1}}}, "a text or a list"),
         ("search_notes", {"query": "x", "filters": {"created_after": "soon"}}, "such as 2024,"),
         ("search_notes", {"query": "x", "filters": {"has": ["wings"]}}, "has must be one of"),
         ("search_notes", {"query": "x", "filters": {"pinned": "perhaps"}}, "must be 1 or 0"),
         ("get_notes", {}, "needs ids"),
-        ("get_notes", {"ids": ["Weekly"]}, "If it is a title, use titles"),
-        ("similar_notes", {"id": "Weekly"}, "numbers as search_notes gives them"),
+        ("get_notes", {"ids": [{"title": "Weekly"}]}, "named by its id or title"),
+        ("get_notes", {"ids": ["Cabin rof"]}, '"Cabin roof" (id'),
+        ("similar_notes", {"id": "Weekly"}, '2 notes have the title "Weekly"'),
+        ("similar_notes", {"id": "Qqqq"}, "search_notes finds notes by what they say"),
         ("get_notes", {"ids": [999]}, "search_notes gives the ids"),
         ("get_notes", {"ids": list(range(1, 40))}, "20 notes at most"),
         ("get_notes", {"titles": ["Cabin rof"]}, '"Cabin roof" (id'),
@@ -81,6 +83,7 @@ async def test_the_tools_are_explained_and_only_read(sidecar_path):
         ("get_notes", {"titles": ["a", "b"], "lines": "1"}, "one id or title at a time"),
         ("get_notes", {"ids": [1], "lines": "1", "section": "x"}, "not both"),
         ("similar_notes", {}, "needs the id of a note"),
+        ("new_note", {"tags": ["x"]}, "needs a title or a text"),
         ("similar_notes", {"id": 999}, "no note with the id 999"),
         ("list_tags", {"under": "nowhere"}, "Without under"),
         ("library_status", {"all": True}, "It takes none"),
@@ -233,30 +236,72 @@ async def test_prompts_say_how_the_tools_are_used(indexed):
             [argument] = prompt.arguments
             got = await client.get_prompt(prompt.name, {argument.name: "{the} roof"})
             assert "{the} roof" in got.messages[0].content.text
-            with pytest.raises(MCPError, match="ask_my_notes"):
+            assert prompt.description
+            assert argument.description
+            with pytest.raises(MCPError, match=f"needs {argument.name}: "):
                 await client.get_prompt(prompt.name, {})
+        with pytest.raises(MCPError, match="ask_my_notes"):
+            await client.get_prompt("none", {})
+
+
+async def test_all_notes_are_listed_page_by_page(indexed, monkeypatch):
+    monkeypatch.setattr(server, "PAGE", 3)
+    listed, cursor = [], None
+    async with Client(server.build_server(AgentLibrary(indexed))) as client:
+        while cursor or not listed:
+            page = await client.list_resources(cursor=cursor)
+            listed += [each.uri for each in page.resources]
+            cursor = page.next_cursor
+        with pytest.raises(MCPError, match="no such page"):
+            await client.list_resources(cursor="x")
+    assert len(set(listed)) == len(listed) == len(NOTES)
+
+
+async def test_the_title_of_a_resource_is_completed_and_read(indexed):
+    template = ResourceTemplateReference(uri="note://{id}")
+    async with Client(server.build_server(AgentLibrary(indexed, HIDDEN))) as client:
+        done = await client.complete(template, {"name": "id", "value": "roof"})
+        assert done.completion.values == ["Cabin roof"]
+        read = await client.read_resource("note://Cabin%20roof")
+        assert "Replace the flashing." in read.contents[0].text
+
+
+async def test_the_instructions_say_what_notes_there_are(indexed, sidecar_path):
+    async with Client(server.build_server(AgentLibrary(indexed, HIDDEN))) as client:
+        said = client.instructions
+    assert f'There are {len(NOTES) - 1} notes from "bear", 2024 to 2024.' in said
+    assert 'tags are "journal", "cabin", "cabin/repairs", "recipes".' in said
+    assert "private" not in said
+    sidecar_path.unlink()
+    async with Client(server.build_server(AgentLibrary(sidecar_path))) as client:
+        assert client.instructions == INSTRUCTIONS
 
 
 async def test_llm_has_the_same_tools(indexed, call, monkeypatch):
     stand_in_for_packages(monkeypatch)
     monkeypatch.setenv("DATASETTE_BEAR_SEARCH_HIDDEN_TAGS", "private")
     monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(indexed))
-    tools = {}
-    register_tools(lambda tool: tools.update({tool.name: tool}))
-    assert list(tools) == [tool.name for tool in TOOLS]
-    search = tools["search_notes"].implementation
+    toolboxes = []
+    register_tools(toolboxes.append)
+    tools = {tool.name: tool for tool in toolboxes[0]().tools()}
+    assert list(tools) == [f"Notes_{tool.name}" for tool in TOOLS]
+    search = tools["Notes_search_notes"].implementation
     expected = await call("search_notes", query="roof", text=True, hidden=HIDDEN)
     assert search(query="roof") == expected
     assert search(query="").startswith("Error: search_notes needs a query")
+    monkeypatch.delenv("DATASETTE_BEAR_SEARCH_SIDECAR")
+    monkeypatch.delenv("DATASETTE_BEAR_SEARCH_HIDDEN_TAGS")
+    tools = toolboxes[0](str(indexed), "private, cabin").tools()
+    assert "Cabin roof" not in tools[0].implementation(query="roof")
+    assert "Weekly" in tools[0].implementation(query="roof")
 
 
 async def test_llm_itself_knows_the_tools(indexed, call, monkeypatch):
     commands = pytest.importorskip("llm.cli", reason="needs llm")
     monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(indexed))
-    tools = commands.get_tools()
-    ours = [name for name, tool in tools.items() if tool.plugin == "bear_search"]
-    assert ours == [tool.name for tool in TOOLS]
     expected = await call("search_notes", query="roof", text=True)
-    assert tools["search_notes"].implementation(query="roof") == expected
+    [search, *_] = commands.get_tools()["Notes"](str(indexed)).tools()
+    assert search.implementation(query="roof") == expected
     listed = CliRunner().invoke(commands.cli, ["tools", "list"]).output
-    assert "search_notes(**arguments" in listed
+    assert "Notes:" in listed
+    assert "search_notes(" in listed

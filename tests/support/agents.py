@@ -104,7 +104,7 @@ def stand_in_for_packages(patch: pytest.MonkeyPatch) -> None:
         tools = SimpleNamespace(AgentTool=AgentTool)
         patch.setitem(sys.modules, "datasette_agent.tools", tools)
     if not find_spec("llm"):
-        patch.setitem(sys.modules, "llm", SimpleNamespace(Tool=LlmTool))
+        patch.setitem(sys.modules, "llm", SimpleNamespace(Tool=LlmTool, Toolbox=object))
 
 
 async def note_id(call, title) -> int:

@@ -1,0 +1,89 @@
+"""Arguments as models write them, and what the tools make of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from datasette_bear_search.agents.arguments import read_arguments
+from datasette_bear_search.agents.tools import TOOLS
+
+pytestmark = pytest.mark.asyncio
+SCHEMAS = {tool.name: tool.input_schema["properties"] for tool in TOOLS}
+
+
+@pytest.mark.parametrize(
+    ("tool", "written", "meant"),
+    [
+        ("search_notes", {"q": "roof"}, {"query": "roof"}),
+        ("search_notes", {"query": ["roof"]}, {"query": "roof"}),
+        ("search_notes", {"maxResults": 7, "query": "x"}, {"limit": 7}),
+        ("search_notes", {"top_k": "7", "query": "x"}, {"limit": 7}),
+        ("search_notes", {"queries": '["a", "b"]'}, {"queries": ["a", "b"]}),
+        ("search_notes", {"query": "x", "mode": "Keyword"}, {"mode": "keyword"}),
+        ("search_notes", {"found_only": "no"}, {"found_only": False}),
+        ("search_notes", {"tag": "cabin"}, {"filters": {"tag": ["cabin"]}}),
+        ("search_notes", {"tags": ["cabin", "work"]}, {"filters": {"tag": ["cabin", "work"]}}),
+        ("search_notes", {"filters": {"tags": "a"}}, {"filters": {"tag": ["a"]}}),
+        ("search_notes", {"filters": {"folder": "a/b"}}, {"filters": {"path": ["a/b"]}}),
+        ("search_notes", {"filters": '{"tag":"a"}'}, {"filters": {"tag": ["a"]}}),
+        ("search_notes", {"filters": {"tag": '["a", "b"]'}}, {"filters": {"tag": ["a", "b"]}}),
+        ("search_notes", {"filters": {"is": ["todo"]}}, {"filters": {"todo": [True]}}),
+        ("search_notes", {"since": "2024"}, {"filters": {"modified_after": ["2024"]}}),
+        ("search_notes", {"createdAfter": "2024"}, {"filters": {"created_after": ["2024"]}}),
+        (
+            "search_notes",
+            {"created": "2023..2024"},
+            {"filters": {"created_after": ["2023"], "created_before": ["2024"]}},
+        ),
+        ("search_notes", {"modified": "2024.."}, {"filters": {"modified_after": ["2024"]}}),
+        (
+            "search_notes",
+            {"tag": "a", "filters": {"pinned": True}},
+            {"filters": {"tag": ["a"], "pinned": [True]}},
+        ),
+        ("get_notes", {"id": 51}, {"ids": [51]}),
+        ("get_notes", {"ids": ["note://51"]}, {"ids": [51]}),
+        ("get_notes", {"uri": "note://Cabin%20roof"}, {"ids": ["Cabin roof"]}),
+        ("get_notes", {"ids": "51, 52"}, {"ids": [51, 52]}),
+        ("get_notes", {"ids": "[51, 52]"}, {"ids": [51, 52]}),
+        ("get_notes", {"ids": 51.0}, {"ids": [51]}),
+        ("get_notes", {"title": "Cabin roof"}, {"titles": ["Cabin roof"]}),
+        ("similar_notes", {"ids": [51]}, {"id": 51}),
+        ("similar_notes", {"title": "Cabin roof"}, {"id": "Cabin roof"}),
+        ("list_tags", {"tag": "work"}, {"under": "work"}),
+    ],
+)
+async def test_an_argument_is_read_as_it_is_meant(tool, written, meant):
+    read, notices = read_arguments(tool, SCHEMAS[tool], written)
+    assert {name: read[name] for name in meant} == meant
+    assert not notices
+
+
+@pytest.mark.parametrize(
+    ("written", "limit"), [(500, 20), ("50", 20), (0, 1), (-3, 1), ("1" + "9" * 30, 20)]
+)
+async def test_a_number_out_of_range_is_changed_and_said(call, written, limit):
+    read, [notice] = read_arguments("search_notes", SCHEMAS["search_notes"], {"limit": written})
+    assert read["limit"] == limit
+    assert notice == f"limit is from 1 to 20: {limit} was taken."
+    data = await call("search_notes", query="roof", limit=written)
+    assert data["notices"][0] == notice
+    assert notice in await call("search_notes", query="roof", limit=written, text=True)
+
+
+async def test_a_date_may_be_in_words(call):
+    for words in ("two weeks ago", "last summer", "vor drei Monaten"):
+        data = await call("search_notes", created_before=words, limit=20)
+        assert data["total"] == 8
+        assert not (await call("search_notes", filters={"created_after": words}))["notes"]
+
+
+async def test_a_part_of_a_heading_names_its_section(call):
+    for section in ("plan", "Plan for", "plan > who", "who"):
+        data = await call("get_notes", titles=["Cabin roof"], section=section)
+        assert data["notes"][0]["text"].startswith("##")
+
+
+async def test_a_part_of_several_headings_names_them(call):
+    text = await call("get_notes", titles=["Cabin roof"], section="o", fails=True)
+    assert "Several sections" in text
