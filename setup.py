@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -35,7 +36,7 @@ ONNX = [
 # Links between files lead somewhere on GitHub only; the package's page shows the same text.
 README = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
 README = README.replace("](docs/images/", f"]({REPOSITORY}/raw/main/docs/images/")
-README = README.replace("](docs/", f"]({REPOSITORY}/blob/main/docs/")
+README = re.sub(r"\]\((?=docs/|[A-Z]+(?:\.md)?\))", f"]({REPOSITORY}/blob/main/", README)
 
 # What finds secrets. detect-secrets itself has had no release since 2024; this is the fork of it
 # that is looked after.
@@ -59,14 +60,17 @@ setup(
         "CI": f"{REPOSITORY}/actions",
         "Source": REPOSITORY,
     },
-    license="Apache-2.0",
+    license_expression="Apache-2.0",
+    keywords="bear datasette embeddings full-text-search hybrid-search mcp notes obsidian sqlite",
     classifiers=[
         "Development Status :: 4 - Beta",
         "Environment :: Console",
         "Environment :: Web Environment",
         "Framework :: Datasette",
         "Intended Audience :: End Users/Desktop",
-        "Operating System :: OS Independent",
+        "Operating System :: MacOS",
+        "Operating System :: Microsoft :: Windows",
+        "Operating System :: POSIX :: Linux",
         "Programming Language :: Python :: 3",
         "Programming Language :: Python :: 3.10",
         "Programming Language :: Python :: 3.11",

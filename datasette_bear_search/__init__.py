@@ -190,7 +190,7 @@ def register_actions() -> list[Any]:
 
 
 @hookimpl
-def register_rerankers() -> Mapping[str, RerankerFactory]:
+def bear_search_register_rerankers() -> Mapping[str, RerankerFactory]:
     from .embeddings import rerankers
 
     return rerankers.built_in_rerankers()

@@ -21,12 +21,12 @@ _adding = threading.Lock()
 
 
 @hookspec
-def register_note_sources() -> Mapping[str, type[Source]]:  # type: ignore[empty-body]
+def bear_search_register_note_sources() -> Mapping[str, type[Source]]:  # type: ignore[empty-body]
     """Return source classes by name: ``{"diary": Diary}``. Built-in ones can't be overridden."""
 
 
 @hookspec
-def register_embedders() -> Mapping[str, EmbedderFactory]:  # type: ignore[empty-body]
+def bear_search_register_embedders() -> Mapping[str, EmbedderFactory]:  # type: ignore[empty-body]
     """Return embedding models by name, for ``bear-index --model NAME``.
 
     Each factory is called at most once, without arguments, and its model is loaded when the first
@@ -37,7 +37,7 @@ def register_embedders() -> Mapping[str, EmbedderFactory]:  # type: ignore[empty
 
 
 @hookspec
-def register_rerankers() -> Mapping[str, RerankerFactory]:  # type: ignore[empty-body]
+def bear_search_register_rerankers() -> Mapping[str, RerankerFactory]:  # type: ignore[empty-body]
     """Return rerankers by name, for ``rerank=NAME``.
 
     A factory is called with the index's embedder, or None, and again only for another embedder.
@@ -49,7 +49,7 @@ def hooks() -> HookRelay:
     from datasette.plugins import pm
 
     with _adding:
-        known = getattr(pm.hook, "register_note_sources", None)
+        known = getattr(pm.hook, "bear_search_register_note_sources", None)
         if known is None or known.spec is None:
             pm.add_hookspecs(sys.modules[__name__])
     return pm.hook

@@ -226,7 +226,8 @@ class Library:
 
         name = _name(note)
         path = os.path.abspath(os.path.expanduser(name))
-        return find_note_id(connection, path if os.path.isfile(path) else name)
+        names = (path, name) if os.path.isfile(path) else (name, path)
+        return next(filter(None, (find_note_id(connection, each) for each in names)), 0)
 
     # --- indexing
 

@@ -174,7 +174,7 @@ def _read_filters(
         if not filters:
             raise ToolError(f"There is no filter {name!r}. {did_you_mean(name, known)}")
         for each, value in filters.items():
-            texts = _items(value, known[each]) if known[each]["type"] == "array" else [value]
+            texts = _items(value, known[each])
             if any(isinstance(text, (list, dict)) for text in texts):
                 raise ToolError(f"{name} must be a text or a list of texts, not {value!r}.")
             yield each, texts

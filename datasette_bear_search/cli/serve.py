@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from .output import Command, clear_errors, confirm, echo
 if TYPE_CHECKING:
     from ..index.updater import Task, Updater
 
-LOCALHOST = "127.0.0.1"  # notes are served to this machine only
+LOCALHOST, LOCALHOST_6 = "127.0.0.1", "::1"  # notes are served to this machine only
 DEFAULT_PORT = 8001
 SERVER_STOPPED = "Stopped"
 
@@ -236,7 +236,10 @@ def serve(
                 "a free one."
             ) from None
         listener = socket.create_server((LOCALHOST, 0))
-    address = f"http://{LOCALHOST}:{listener.getsockname()[1]}{SEARCH_PATH}"
+    listeners, port = [listener], listener.getsockname()[1]
+    with suppress(OSError):  # the port is somebody's there, or this machine has no IPv6
+        listeners.append(socket.create_server((LOCALHOST_6, port), family=socket.AF_INET6))
+    address = f"http://{LOCALHOST}:{port}{SEARCH_PATH}"
     with _exit_on_ctrl_c(updaters):
         echo(f"Search your notes at {address} (Ctrl-C stops)")
         # The setting warm_up would load the model only with the first request.
@@ -255,7 +258,7 @@ def serve(
         )
         if watches or source is not None:
             updater.update()
-        uvicorn_server.run(sockets=[listener])  # waits for open requests, then calls the handler
+        uvicorn_server.run(sockets=listeners)  # waits for open requests, then calls the handler
     echo(SERVER_STOPPED)
     updater.stop()
 

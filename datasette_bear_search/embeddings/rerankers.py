@@ -139,7 +139,7 @@ def _factory(kind: str, model: str = "") -> RerankerFactory:
 def reranker_factories() -> dict[str, RerankerFactory]:
     """Return the rerankers that a visitor may choose: no folders, no other models from the hub."""
     # pluggy lists the last registered plugin first, so a plugin may replace one of ours.
-    return dict(ChainMap(*hooks().register_rerankers()))
+    return dict(ChainMap(*hooks().bear_search_register_rerankers()))
 
 
 def get_reranker(name: str, embedder: Embedder | None) -> Reranker:

@@ -167,7 +167,7 @@ def new_name(kind: str, location: str, taken: set[str]) -> str:
 def _kinds_of_plugins() -> dict[str, Mapping[str, type[Source]]]:
     """Return the mapping for each kind from plugins; looking a class up in it may import it."""
     kinds: dict[str, Mapping[str, type[Source]]] = {}
-    for hook in hooks().register_note_sources.get_hookimpls():
+    for hook in hooks().bear_search_register_note_sources.get_hookimpls():
         with suppress(Exception):  # a broken plugin mustn't affect the others
             mapping: Any = hook.function()
             kinds.update((kind, mapping) for kind in mapping if kind not in OUR_KINDS)

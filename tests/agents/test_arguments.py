@@ -28,6 +28,7 @@ SCHEMAS = {tool.name: tool.input_schema["properties"] for tool in TOOLS}
         ("search_notes", {"filters": '{"tag":"a"}'}, {"filters": {"tag": ["a"]}}),
         ("search_notes", {"filters": {"tag": '["a", "b"]'}}, {"filters": {"tag": ["a", "b"]}}),
         ("search_notes", {"filters": {"is": ["todo"]}}, {"filters": {"todo": [True]}}),
+        ("search_notes", {"created_after": ["2024"]}, {"filters": {"created_after": ["2024"]}}),
         ("search_notes", {"since": "2024"}, {"filters": {"modified_after": ["2024"]}}),
         ("search_notes", {"createdAfter": "2024"}, {"filters": {"created_after": ["2024"]}}),
         (

@@ -127,7 +127,7 @@ class Plugin:
     }
 
     @hookimpl
-    def register_embedders(self):
+    def bear_search_register_embedders(self):
         return self.names
 
 

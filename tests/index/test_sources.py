@@ -96,7 +96,7 @@ def test_another_packages_source_is_recognized_and_indexed(index, journal, sidec
 @pytest.mark.datasette
 def test_the_plugin_in_the_guide_can_be_installed_and_run(tmp_path, sidecar_path):
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    [example] = [block for block in blocks if "register_note_sources" in block]
+    [example] = [block for block in blocks if "bear_search_register_note_sources" in block]
     site, box = tmp_path / "site", tmp_path / "box"
     information = {
         "METADATA": "Metadata-Version: 2.1\nName: recipes\nVersion: 1\n",
@@ -134,7 +134,7 @@ def test_a_plugin_cannot_override_a_built_in_kind():
         __name__ = "other"
 
         @hookimpl
-        def register_note_sources(self):
+        def bear_search_register_note_sources(self):
             return {"markdown": Journal}
 
     other = Other()
@@ -358,7 +358,7 @@ def test_a_plugin_that_breaks_keeps_no_kind_from_being_found():
         __name__ = "broken"
 
         @hookimpl
-        def register_note_sources(self):
+        def bear_search_register_note_sources(self):
             raise ZeroDivisionError
 
     broken = Broken()

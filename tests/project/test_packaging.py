@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -72,7 +73,20 @@ def test_the_sdist_makes_the_same_wheel(source, files, tmp_path):
     # setup.py reads it.
     assert (unpacked / "README.md").exists()
     assert (unpacked / "LICENSE").exists()
+    # Debian and conda test what they package, and show its documentation.
+    for name in ("CHANGELOG.md", "docs/conf.py", "docs/statement.sql", "tests/conftest.py"):
+        assert (unpacked / name).exists(), name
     assert in_wheel(build(unpacked, "wheel", tmp_path)) == files
+
+
+def test_the_page_on_pypi_links_to_no_file_beside_it(source, tmp_path):
+    with zipfile.ZipFile(build(source, "wheel", tmp_path)) as wheel:
+        [name] = (each for each in wheel.namelist() if each.endswith(".dist-info/METADATA"))
+        about = wheel.read(name).decode()
+    assert "License-Expression: Apache-2.0\n" in about
+    links = re.findall(r"\]\(([^)]+)\)", about)
+    assert len(links) > 20
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
 
 
 def test_templates_and_static_at_the_top_are_those_of_the_package():

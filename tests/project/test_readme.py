@@ -194,12 +194,16 @@ def plugin_with(hook: str) -> dict:
 
 
 def test_the_reranker_in_the_documentation_is_one():
-    reranker = plugin_with("register_rerankers")["register_rerankers"]()["longest"](None)
+    reranker = plugin_with("bear_search_register_rerankers")["bear_search_register_rerankers"]()[
+        "longest"
+    ](None)
     assert reranker.score("roof", ["a", "abc"]) == [1, 3]
 
 
 def test_the_embedder_in_the_documentation_embeds_texts():
-    embedder = plugin_with("register_embedders")["register_embedders"]()["letters"]()
+    embedder = plugin_with("bear_search_register_embedders")["bear_search_register_embedders"]()[
+        "letters"
+    ]()
     assert embedder.dimension == 26
     roof, [same, other] = embedder.embed_query("roof"), embedder.embed_documents(["Roof", "pizza"])
     assert roof == same != other

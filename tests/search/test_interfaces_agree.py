@@ -156,7 +156,7 @@ class Rerankers:
     __name__ = "Rerankers"  # Datasette reads it
 
     @hookimpl
-    def register_rerankers(self):
+    def bear_search_register_rerankers(self):
         return {"longest": lambda embedder: Longest("longest")}
 
 
@@ -289,9 +289,10 @@ async def by_datasette_agent(datasette, q, parameters) -> list[int]:
 
 
 async def by_llm(q, parameters) -> list[int]:
-    tools = {}
-    register_tools(lambda tool: tools.update({tool.name: tool}))
-    return ids_in(tools["search_notes"].implementation(**as_arguments(q, parameters)))
+    toolboxes = []
+    register_tools(toolboxes.append)
+    [search] = [tool for tool in toolboxes[0]().tools() if tool.name == "Notes_search_notes"]
+    return ids_in(search.implementation(**as_arguments(q, parameters)))
 
 
 async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(demo, monkeypatch):

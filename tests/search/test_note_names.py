@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,17 @@ from datasette.app import Datasette
 from datasette.cli import cli
 from mcp import Client
 
+from datasette_bear_search import Library
 from datasette_bear_search.agents import AgentLibrary, server
+from datasette_bear_search.library import NoteNotFound
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.notes.detail import find_note_id
 from datasette_bear_search.search.sql_search import similar_notes
 from tests.support.note_folders import write_files
 
 FILES = {"work/tea.md": "# Tea\n\nLeaves. #hot", "jam.md": "# Jam\n\nLeaves, too. #hot"}
+# As programs on macOS write it: e and an accent.
+CAFE = unicodedata.normalize("NFD", "Café")
 NAMES = ["notes:work/tea.md", "{folder}/work/tea.md", "{id}"]
 
 
@@ -47,6 +52,31 @@ def test_sql_takes_any_name(spelled, sidecar_path, name: str) -> None:
 def test_a_name_of_no_note_finds_none(spelled, sidecar_path, name: str) -> None:
     with open_sidecar(sidecar_path) as connection:
         assert find_note_id(connection, name) == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["{folder}/work/Café.md", f"{{folder}}/work/{CAFE}.md", "{folder}/WORK/café.MD"],
+)
+def test_the_name_of_a_file_may_be_written_otherwise(
+    tmp_path: Path, bear_index, sidecar_path, name: str
+) -> None:
+    folder = write_files(tmp_path / "notes", {f"work/{CAFE}.md": "# Coffee", "a.md": "# A"})
+    bear_index(path=folder)
+    library = Library(sidecar_path)
+    assert library.note(path=name.format(folder=folder)).title == "Coffee"
+    assert library.note(f"notes:work/{CAFE}.md").title == "Coffee"
+
+
+def test_a_name_like_those_of_two_files_is_taken_as_written(tmp_path, bear_index, sidecar_path):
+    folder = write_files(tmp_path / "notes", {"Roof.md": "# A", "roof.md": "# B", "ROOF.MD": "# C"})
+    if len(list(folder.iterdir())) < 3:
+        pytest.skip("this file system doesn't distinguish capitals")
+    bear_index(path=folder)
+    library = Library(sidecar_path)
+    assert library.note(path=folder / "roof.md").title == "B"
+    with pytest.raises(NoteNotFound):
+        library.note(path=folder / "rOOf.md")
 
 
 @pytest.mark.parametrize("name", [*NAMES, "notes/work/tea.md"])

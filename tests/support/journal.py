@@ -61,5 +61,5 @@ class JournalPlugin:
     __name__ = "journals"  # plugins are usually modules, which have a name
 
     @hookimpl
-    def register_note_sources(self):
+    def bear_search_register_note_sources(self):
         return {"journal": Journal}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -77,15 +78,39 @@ def find_note_id(connection: sqlite3.Connection, name: str) -> int:
     if name.isdigit():
         return read_note_id(name)
     source, _, key = name.partition(":")
-    names = [(source, key)]
-    if os.path.isabs(name):
-        for stored in sources.read_sources(connection).values():
-            for folder in {stored.config.location, os.path.realpath(stored.config.location)}:
-                if name.startswith(below := os.path.join(folder, "")):
-                    names.append((stored.config.name, name[len(below) :].replace(os.sep, "/")))
-    sql = "select id from notes where source = ? and key = ?"
-    found = (connection.execute(sql, each).fetchone() for each in names)
-    return next((note_id for (note_id,) in filter(None, found)), 0)
+    found = connection.execute(
+        "select id from notes where source = ? and key = ?", (source, key)
+    ).fetchone()
+    if found is None and os.path.isabs(name):
+        return _note_of_file(connection, name)
+    return found[0] if found else 0
+
+
+def _note_of_file(connection: sqlite3.Connection, path: str) -> int:
+    """Return the note of a file.
+
+    macOS and Windows don't distinguish capitals, and programs write é as one character or two. So
+    the file's name may be written otherwise than in the index, if only one note's is like it.
+    """
+    like: list[int] = []
+    for stored in sources.read_sources(connection).values():
+        for folder in {stored.config.location, os.path.realpath(stored.config.location)}:
+            below = os.path.join(folder, "")
+            if not _same_name(path).startswith(_same_name(below)):
+                continue
+            keys = connection.execute(
+                "select id, key from notes where source = ?", [stored.config.name]
+            )
+            for note_id, key in keys.fetchall():
+                if (file := below + key.replace("/", os.sep)) == path:
+                    return note_id
+                if _same_name(file) == _same_name(path):
+                    like.append(note_id)
+    return like[0] if len(set(like)) == 1 else 0
+
+
+def _same_name(path: str) -> str:
+    return unicodedata.normalize("NFC", path).casefold()
 
 
 def read_note(connection: sqlite3.Connection, note_id: int) -> NoteDetail | None:

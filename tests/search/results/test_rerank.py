@@ -273,7 +273,7 @@ class Plugin:
     __name__ = "Plugin"  # Datasette reads it
 
     @hookimpl
-    def register_rerankers(self):
+    def bear_search_register_rerankers(self):
         broken = lambda embedder: {}["no such key"]  # noqa: E731
         return {"longest": lambda embedder: Longest("longest"), "broken": broken}
 
