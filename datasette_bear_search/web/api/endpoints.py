@@ -6,24 +6,18 @@ Apart from judgments, only ``bear-serve`` writes to the index: see first_run.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 
-from ...embeddings import registry
-from ...embeddings.base import ModelUnavailable
-from ...index import freshness
-from ...index.file import database as index_file
-from ...index.file import sources as stored_sources
-from ...index.file.database import State
-from ...index.file.schema import EMBEDDED
 from ...query import suggest as suggestions
-from ...search.engine import changed_notice, pending_notice, semantic_obstacle
+from ...search import status as index_status
 from ...search.redaction import masking
 from ...search.request import read_number
-from ...sqlite import sqlite3
 from .. import turns
 from ..pages.urls import note_url
 from ..requests import databases, errors, responses, settings, views
@@ -73,20 +67,17 @@ async def suggest(
     completed = await errors.read_index(
         database, lambda connection: suggestions.suggest(connection, text, cursor)
     )
-    found, redacts = completed.found, settings.redacts(datasette)
-    if redacts:
-        # Masked text couldn't be typed into the box and still find anything.
-        found = tuple(each for each in found if not masking.has_secret(each.insert or ""))
-    shown = masking.masked if redacts else str
+    if settings.redacts(datasette):
+        completed = masking.masked_suggestions(completed)
     completions = [
         {
             "kind": each.kind,
-            "label": shown(each.label),
+            "label": each.label,
             "detail": each.detail,
             "insert": each.insert,
             "url": None if each.note_id is None else note_url(datasette, each.note_id),
         }
-        for each in found
+        for each in completed.found
     ]
     body = {"ok": True, "start": completed.start, "end": completed.end, "suggestions": completions}
     return responses.json_response(datasette, body)
@@ -97,62 +88,15 @@ async def status(
     datasette: Datasette, request: Request, database: Database, is_json: bool
 ) -> Response:
     """Respond with the state of the model, the index and its sources."""
-
-    def read(connection: sqlite3.Connection) -> tuple[Any, ...]:
-        state = index_file.read_state(connection)
-        obstacle = semantic_obstacle(state, index_file.has_vector_extension(connection))
-        is_embedded = f"vector_state = '{EMBEDDED}'"
-        sql = f"select count(*), count(*) filter (where {is_embedded}) from passages"
-        passages, embedded = connection.execute(sql).fetchone()
-        sources = [
-            {
-                "name": name,
-                "kind": stored.config.kind,
-                "notes": stored.notes,
-                "read": stored.read,
-                "error": stored.error or None,
-                "next_try": stored.next_try,
-            }
-            for name, stored in stored_sources.read_sources(connection).items()
-        ]
-        return state, obstacle, passages, embedded, sources
-
-    state, obstacle, passages, embedded, sources = await errors.read_index(database, read)
+    found, state = await errors.read_index(database, index_status.read_status)
     shown = masking.masked if settings.redacts(datasette) else str
-    model = await asyncio.to_thread(_model_status, state)
-    changed = await asyncio.to_thread(freshness.changes_since_indexing, turns.index_file(database))
+    path = Path(turns.index_file(database))
+    found = await asyncio.to_thread(index_status.completed, found, state, path, shown)
     fresh = await index_freshness.freshness(datasette)
     updating = fresh and {"doing": fresh.doing or None, "problems": fresh.problems}
-    notices = filter(None, (obstacle, pending_notice(state), changed_notice(changed)))
     body = {
         "ok": True,
-        "ready": obstacle is None and model["state"] == "loaded",
-        "model": {name: value and shown(value) for name, value in model.items()},
-        "vectors": {"passages": passages, "embedded": embedded, "pending": state.pending},
-        "index": {
-            "notes": sum(each["notes"] for each in sources),
-            "indexed": state.indexed,
-            "changed": changed,
-        },
-        "sources": [
-            {**each, **{key: each[key] and shown(each[key]) for key in ("name", "error")}}
-            for each in sources
-        ],
+        **asdict(found),
         "updating": updating if fresh and fresh.update_url else None,
-        "notices": [shown(notice) for notice in notices],
     }
     return responses.json_response(datasette, body)
-
-
-def _model_status(state: State) -> dict[str, str | None]:
-    if not state.model:
-        return {"name": None, "state": "absent", "problem": None}
-    embedder = registry.get_embedder(state.model)
-    name, found, problem = state.model, embedder.status, embedder.failure
-    if found != "loaded":
-        try:
-            if not registry.is_here(state.model):
-                embedder.load()  # fails at once with the reason
-        except ModelUnavailable as error:
-            found, problem = "absent", str(error)
-    return {"name": name, "state": found, "problem": None if found == "loaded" else problem}
