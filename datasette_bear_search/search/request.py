@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, cast
 
 from ..embeddings.rerankers import reranker_factories
 from ..index import config
@@ -71,11 +71,10 @@ def read_python(name: str, value: object) -> list[str]:
     """Return the values of a parameter as a URL has them, or raise InvalidParameter."""
     if value is None:
         return []
-    kind = _KINDS.get(name, "text")
-    wanted, words = _TYPES[kind]
-    values: Collection[object] = [value]
-    if kind == "several" and isinstance(value, Collection) and not isinstance(value, str):
-        values = value
+    wanted, words = _TYPES[_KINDS.get(name, "text")]
+    # Commands and agents give each parameter a list, as a URL does.
+    is_list = isinstance(value, Collection) and not isinstance(value, str | bytes)
+    values = cast("Collection[object]", value if is_list else [value])
     texts = []
     for each in values:
         if not isinstance(each, wanted):

@@ -113,7 +113,7 @@ async def test_the_sql_in_the_documentation_runs(sql, sample_index):
 def blocks(*languages: str) -> list:
     found = []
     for name, text in TEXTS.items():
-        pattern = r"^ *```([{}\w]*)[^\n]*\n(.*?)^ *```$"
+        pattern = r"^ *```([{}\w-]*)[^\n]*\n(.*?)^ *```$"
         for number, block in enumerate(re.finditer(pattern, text, re.DOTALL | re.MULTILINE), 1):
             if block[1] in languages:
                 found.append(pytest.param(dedent(block[2]), id=f"{name}-{number}"))
@@ -121,7 +121,7 @@ def blocks(*languages: str) -> list:
 
 
 # Blocks with output, and commands that other tests run: launchers in tests/cli/test_search.
-SHOWN = ("{include}", "{toctree}", "text", "json", "pycon")
+SHOWN = ("{include}", "{toctree}", "{eval-rst}", "text", "json", "pycon")
 ELSEWHERE = ("fzf --disabled", "@raycast.schemaVersion", "python3 -c")
 # Commands that aren't run, and why.
 NOT_RUN = {
