@@ -155,6 +155,7 @@ setup(
             "cogapp",
             "hypothesis",
             "mcp>=2",
+            "openapi-spec-validator",
             "playwright",
             "pytest",
             "pytest-asyncio",

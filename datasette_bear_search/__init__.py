@@ -89,7 +89,7 @@ async def startup(datasette: Datasette) -> None:
 def register_routes() -> list[tuple[str, Any]]:
     from .agents import http
 
-    return [*_web("datasette.pages").routes(), (rf"^{http.MCP_ROUTE}$", http.mcp)]
+    return [(rf"^{http.MCP_ROUTE}$", http.mcp), *_web("datasette.pages").routes()]
 
 
 @HookimplMarker("llm")

@@ -22,21 +22,29 @@ Rows = list[dict[str, Any]]
 
 
 def register_search(connection: sqlite3.Connection, *, redact: bool = False) -> None:
-    for name, find in (("bear_search", found_notes), ("bear_similar", similar_notes)):
+    functions = (("bear_search", found_notes, 3), ("bear_similar", similar_notes, 2))
+    for name, find, most in functions:
         function = _as_json(connection, name, find, redact)
-        for arguments in (1, 2):
+        for arguments in range(1, most + 1):
             # Deterministic, or SQLite might call it once per row.
             connection.create_function(name, arguments, function, deterministic=True)
 
 
 def found_notes(
-    connection: sqlite3.Connection, text: Any, size: Any = PAGE_SIZE, *, redact: bool = False
+    connection: sqlite3.Connection,
+    text: Any,
+    size: Any = PAGE_SIZE,
+    offset: Any = 0,
+    *,
+    redact: bool = False,
 ) -> Rows:
     """Return the results of the search page, in its order, with its notices in the first row.
 
     Don't wait for the model: Datasette interrupts a query that takes too long.
     """
-    request = SearchRequest(parse(str(text)), read_ranking({}), _read_size(size))
+    request = SearchRequest(
+        parse(str(text)), read_ranking({}), _read_size(size), _read_offset(offset)
+    )
     response = search(connection, request, redact=redact, wait=0)
     corrections = (
         f"Searched for {meant} instead of {typed}." for typed, meant in response.corrections
@@ -106,3 +114,10 @@ def _read_size(size: Any) -> int:
         return min(max(int(size), 1), MAX_SIZE)
     except (TypeError, ValueError, OverflowError):
         return MAX_SIZE
+
+
+def _read_offset(offset: Any) -> int:
+    try:
+        return min(max(int(offset), 0), 10**9)
+    except (TypeError, ValueError, OverflowError):
+        return 0

@@ -6,7 +6,12 @@ Apart from judgments, only ``bear-serve`` writes to the index: see first_run.
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +23,7 @@ from ...query import suggest as suggestions
 from ...search import status as index_status
 from ...search.redaction import masking
 from ...search.request import read_number
+from ...search.results.records import Hit
 from .. import turns
 from ..pages.urls import note_url
 from ..requests import databases, errors, responses, settings, views
@@ -35,24 +41,83 @@ async def description(
     )
 
 
+@views.view(partial(responses.html_response, "error.html"))
+async def no_such_page(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
+    described = databases.url(datasette, f"{openapi.SEARCH_PATH}/openapi.json")
+    message = f"There is no such page. {described} lists the addresses for programs."
+    raise errors.PageError(message, 404)
+
+
 def rows_response(datasette: Datasette, request: Request, body: dict[str, Any]) -> Response:
-    """Return rows with links to their pages; obey ``_shape``, ``_col`` and ``_nocol``."""
-    only, without = ({*request.args.getlist(name)} - {""} for name in ("_col", "_nocol"))
-    rows = []
-    for row in body["rows"]:
-        row["page_url"] = datasette.absolute_url(request, note_url(datasette, row["id"]))
-        kept = (only or {*row}) - without | {"id"}
-        rows.append({name: value for name, value in row.items() if name in kept})
+    """Return rows with links to their pages; obey ``_shape``, ``_nl``, ``_col`` and ``_nocol``."""
+    rows = [*_with_pages(datasette, request, body["rows"])]
+    kept = _chosen_keys(request, rows[0] if rows else ())
+    rows = [{name: row[name] for name in row if name in kept} for row in rows]
     shapes: dict[str, Any] = {
         "array": rows,
         "arrayfirst": [row["id"] for row in rows],
         "arrays": {**body, "rows": [[*row.values()] for row in rows]},
         "object": {str(row["id"]): row for row in rows},
     }
-    shaped = shapes.get(request.args.get("_shape") or "", {**body, "rows": rows})
-    response = responses.json_response(datasette, shaped)
-    if body.get("next_url"):
-        response.headers["link"] = f'<{body["next_url"]}>; rel="next"'
+    shape = request.args.get("_shape") or ""
+    if shape == "array" and request.args.get("_nl"):
+        lines = "\n".join(json.dumps(row) for row in rows)
+        response = responses.text_response(datasette, lines)
+    else:
+        response = responses.json_response(datasette, shapes.get(shape, {**body, "rows": rows}))
+    return _with_next(response, body.get("next_url"))
+
+
+def csv_response(
+    datasette: Datasette, request: Request, hits: Iterable[Hit], next_url: str | None
+) -> Response:
+    """Return a table in Datasette's form; obey ``_header``, ``_dl``, ``_col`` and ``_nocol``."""
+    kept = _chosen_keys(request, openapi.CSV_COLUMNS)
+    columns = [name for name in openapi.CSV_COLUMNS if name in kept]
+    table = io.StringIO()
+    writer = csv.DictWriter(table, columns, extrasaction="ignore")
+    if request.args.get("_header") != "off":
+        writer.writeheader()
+    rows = (
+        vars(hit)
+        | {
+            "text": hit.text,
+            "heading": hit.passage and hit.passage.heading,
+            "file": hit.file_label,
+            "tags": ", ".join(hit.tags),
+            **{name: int(getattr(hit, name)) for name in _FLAGS},
+        }
+        for hit in hits
+    )
+    writer.writerows(_with_pages(datasette, request, rows))
+    kind = "text/csv" if request.args.get("_dl") else "text/plain"
+    response = responses.text_response(datasette, table.getvalue(), kind)
+    if request.args.get("_dl"):
+        response.headers["content-disposition"] = 'attachment; filename="notes.csv"'
+    return _with_next(response, next_url)
+
+
+_FLAGS = ("pinned", "archived", "encrypted", "is_found")
+
+
+def _with_pages(
+    datasette: Datasette, request: Request, rows: Iterable[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        page_url = datasette.absolute_url(request, note_url(datasette, row["id"]))
+        yield {**row, "page_url": page_url}
+
+
+def _chosen_keys(request: Request, keys: Iterable[str]) -> set[str]:
+    only, without = ({*request.args.getlist(name)} - {""} for name in ("_col", "_nocol"))
+    return (only or {*keys}) - without | {"id"}
+
+
+def _with_next(response: Response, next_url: str | None) -> Response:
+    if next_url:
+        response.headers["link"] = f'<{next_url}>; rel="next"'
     return response
 
 
