@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 from ..index import freshness
 from ..index.file import database
 from ..query.query import parse
-from ..sqlite import sqlite3
+from ..sqlite import interruption, read_value, sqlite3
 from .engine import changed_notice, search
 from .notes.detail import find_note_id
 from .notes.similar import SIMILAR_NOTES, find_similar
@@ -21,13 +23,38 @@ from .results.records import Hit
 Rows = list[dict[str, Any]]
 
 
-def register_search(connection: sqlite3.Connection, *, redact: bool = False) -> None:
+# Opens the index for one call of a function.
+Index = Callable[[], AbstractContextManager[sqlite3.Connection]]
+
+
+def register_search(
+    connection: sqlite3.Connection, index: Index | None = None, *, redact: bool = False
+) -> None:
+    """Add ``bear_search()`` and ``bear_similar()`` to a connection.
+
+    :param index: opens the index to search, if that isn't the connection's own file
+    """
+    index = index or partial(nullcontext, connection)
     functions = (("bear_search", found_notes, 3), ("bear_similar", similar_notes, 2))
     for name, find, most in functions:
-        function = _as_json(connection, name, find, redact)
+        function = _as_json(connection, index, name, partial(find, redact=redact))
         for arguments in range(1, most + 1):
             # Deterministic, or SQLite might call it once per row.
             connection.create_function(name, arguments, function, deterministic=True)
+
+
+def register_elsewhere(
+    connection: sqlite3.Connection, index: Index, *, redact: bool = False
+) -> None:
+    """Add the functions that search to a connection to another file than the index."""
+
+    def embed(text: Any) -> bytes | None:
+        with index() as opened, interruption(connection):
+            vector: bytes | None = read_value(opened, "select embed(?)", [text])
+            return vector
+
+    register_search(connection, index, redact=redact)
+    connection.create_function("embed", 1, embed, deterministic=True)
 
 
 def found_notes(
@@ -69,7 +96,7 @@ def similar_notes(
 
 
 def _as_json(
-    connection: sqlite3.Connection, name: str, find: Callable[..., Rows], redact: bool
+    connection: sqlite3.Connection, index: Index, name: str, find: Callable[..., Rows]
 ) -> Callable[..., str | None]:
     """Return the function that SQLite calls. It returns the rows as JSON, and NULL for NULL."""
 
@@ -77,7 +104,8 @@ def _as_json(
         if argument is None:
             return None
         try:
-            rows = find(connection, argument, *options, redact=redact)
+            with index() as opened:
+                rows = find(opened, argument, *options)
             return json.dumps(rows, ensure_ascii=False)
         except sqlite3.DatabaseError as error:
             if "interrupted" in str(error):
