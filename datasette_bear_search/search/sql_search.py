@@ -21,6 +21,7 @@ from .request import MAX_SIZE, PAGE_SIZE, SearchRequest, read_ranking
 from .results.records import Hit
 
 Rows = list[dict[str, Any]]
+_OF_NOTES = ("id", "source", "key", "title", "url")
 
 
 # Opens the index for one call of a function.
@@ -90,7 +91,7 @@ def similar_notes(
         return []
     if redact:
         found = masking.masked_similar(connection, found)
-    names = ("id", "title", "url", "similarity", "score")
+    names = (*_OF_NOTES, "similarity", "score")
     rows = [{name: getattr(note, name) for name in names} | {"reasons": note.why} for note in found]
     return _with_notices(rows, found.notices)
 
@@ -130,7 +131,18 @@ def _with_notices(rows: Rows, notices: Sequence[str]) -> Rows:
 
 
 def _hit_row(hit: Hit) -> dict[str, Any]:
-    names = ("id", "title", "url", "text", "keyword_rank", "semantic_rank", "similarity", "score")
+    names = (
+        "id",
+        "source",
+        "key",
+        "title",
+        "url",
+        "text",
+        "keyword_rank",
+        "semantic_rank",
+        "similarity",
+        "score",
+    )
     return {name: getattr(hit, name) for name in names} | {
         "heading": hit.passage.heading if hit.passage and not hit.in_file else None,
         "file": hit.file_label or None,

@@ -12,7 +12,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from datasette.app import Datasette
+from datasette.cli import cli
 
 from datasette_bear_search.demo import BearNote
 from tests.support.datasettes import IS_1_0, configured, cookies
@@ -63,6 +65,32 @@ async def test_the_example_of_the_documentation_joins_two_files(files):
     assert await run(datasette, "_memory", sql) == [
         {"name": "Build a cabin", "notes": 2},
         {"name": "Draw churches", "notes": 1},
+    ]
+
+
+async def test_the_example_of_the_documentation_joins_a_table_that_was_indexed(tmp_path):
+    blog, index = tmp_path / "blog.db", tmp_path / "search.db"
+    with closing(sqlite3.connect(blog)) as db, db:
+        db.execute("create table articles (id integer primary key, title, body, updated)")
+        db.execute("insert into articles values (7, 'Roof', 'How to fix it.', '2024-05-01')")
+    [(command, sql)] = re.findall(
+        r"datasette bear-index blog\.db (--table .*) --sidecar search\.db\n.*?```sql\n([^`]*)```",
+        (ROOT / "docs" / "sources.md").read_text(),
+        re.DOTALL,
+    )
+    arguments = [
+        "bear-index",
+        str(blog),
+        *command.split(),
+        "--sidecar",
+        str(index),
+        "--no-semantic",
+    ]
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 0, result.output
+    datasette = Datasette([str(blog), str(index)])
+    assert await run(datasette, "blog", sql) == [
+        {"title": "Roof", "updated": "2024-05-01", "text": "How to fix it."}
     ]
 
 
