@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 from .notes import ForeseenError
 
@@ -94,7 +94,8 @@ class Library:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._block.depth -= 1
+        # A block may end in another thread than it began in, in which it has kept nothing.
+        self._block.depth = max(self._block.depth - 1, 0)
         if not self._block.depth:
             self._block.connection = None
             self._block.cleanup.close()
@@ -135,8 +136,6 @@ class Library:
         self,
         query: str = "",
         *,
-        tags: str | Sequence[str] = (),
-        sources: str | Sequence[str] = (),
         limit: int = 10,
         offset: int = 0,
         correct: bool = True,
@@ -147,21 +146,18 @@ class Library:
         """Return the best matches; without a query, all notes that pass the filters, newest first.
 
         :param query: like on the search page: words, questions, ``tag:work``, ``created:2024``
-        :param tags: find notes that have all of these tags
-        :param sources: find notes from any of the sources with these names
         :param limit: the number of hits; there is no upper limit
         :param correct: whether words that no note has may be corrected
         :param wait: seconds to wait for a model that isn't loaded; None: as long as it takes
         :param on_loading: called before a model is loaded
-        :param parameters: other parameters of the search page: ``created_after="2024"``,
+        :param parameters: those of the search page: ``tags=["cabin"]``, ``created_after="2024"``,
             ``pinned=True``, ``has=["image"]``, ``mode="keyword"``, ``found=True``, ``balance=0.5``
         :raises InvalidParameter: for an unknown parameter or an invalid value
         :raises TimeLimitExceeded: if the library has a time limit and the search exceeds it
         """
         from .search import engine
 
-        named = {"tags": tags, "sources": sources, **parameters}
-        request = _request(query, limit, offset, correct, named)
+        request = _request(query, limit, offset, correct, parameters)
         options: dict[str, Any] = {"time_limit_ms": self.time_limit_ms, "redact": self.redact}
         options |= {"wait": wait, "on_loading": on_loading}
         with self.open() as connection:
@@ -198,8 +194,9 @@ class Library:
         from .query import suggest
         from .search.redaction import masking
 
+        cursor = len(text) if cursor is None else min(max(cursor, 0), len(text))
         with self.open() as connection:
-            found = suggest.suggest(connection, text, len(text) if cursor is None else cursor)
+            found = suggest.suggest(connection, text, cursor)
         return masking.masked_suggestions(found) if self.redact else found
 
     def tags(self) -> dict[str, int]:
@@ -490,13 +487,14 @@ def _request(
     from .search import request
 
     for name, number, lowest in (("limit", limit, 1), ("offset", offset, 0)):
-        if not isinstance(number, int) or isinstance(number, bool) or number < lowest:
+        # SupportsIndex: numpy's numbers, too
+        if not isinstance(number, SupportsIndex) or number is True or int(number) < lowest:
             raise InvalidParameter(f"{name} must be {lowest} or more, not {number!r}")
     for name in parameters:
         _check_parameter(name)
     texts = {name: request.read_python(name, value) for name, value in parameters.items()}
     for several, one in (("tags", "tag"), ("sources", "source")):
-        texts[one] = [*texts.pop(several), *texts.get(one, [])]
+        texts[one] = [*texts.pop(several, []), *texts.get(one, [])]
     texts["q"] = request.read_python("query", query)
     return request.read_request(texts, size=limit, offset=offset, correct=correct)
 
@@ -506,7 +504,7 @@ def _check_parameter(name: str) -> None:
     from .query.filter_values import InvalidParameter
     from .search.request import SearchParameters
 
-    known = ["tags", "sources", *SearchParameters.__annotations__]
+    known = [*SearchParameters.__annotations__]
     if name not in known:
         question = did_you_mean(name, ["limit", "offset", *known])
         raise InvalidParameter(f"there is no parameter {name!r}. {question}")

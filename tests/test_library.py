@@ -207,6 +207,14 @@ def test_blocks_may_be_nested(notes):
         assert titles(notes.search("church"))
 
 
+def test_a_block_may_end_in_another_thread(notes):
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(notes.__enter__).result()
+        notes.__exit__()
+        assert titles(notes.search("church"))
+        assert thread.submit(notes.search, "church").result().hits
+
+
 def test_only_damage_is_called_damage(notes):
     with pytest.raises(sqlite3.ProgrammingError, match="bindings"), notes.open() as connection:
         connection.execute("select ?", [])
@@ -301,7 +309,10 @@ def test_threads_may_add_notes_at_the_same_time(tmp_path):
 def test_the_types_of_parameters_are_those_of_the_tables():
     types = get_type_hints(SearchParameters)
     known = {name: row for row in FILTERS.values() for name in row.parameters}
-    assert types.keys() == known.keys() | CHOICES.keys() | NUMBERS.keys() | {"rerank", "found"}
+    assert types.keys() == known.keys() | CHOICES.keys() | NUMBERS.keys() | {
+        *("rerank", "found"),
+        *("tags", "sources"),  # what reads better in Python than tag and source
+    }
     by_kind = {"text": request.Texts, "choice": request.Texts}
     by_kind |= {"state": request.Flag, "date": request.Day}
     assert {name: types[name] for name in known} == {

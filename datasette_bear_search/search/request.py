@@ -40,6 +40,8 @@ class SearchParameters(TypedDict, total=False):
     A test compares this with the tables from which all other interfaces read them.
     """
 
+    tags: Texts  # notes that have all of these
+    sources: Texts  # notes from any of these
     tag: Texts
     source: Texts
     title: Texts

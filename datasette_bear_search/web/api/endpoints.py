@@ -92,6 +92,8 @@ def csv_response(
         for hit in hits
     )
     writer.writerows(_with_pages(datasette, request, rows))
+    if table.tell() > (limit := datasette.setting("max_csv_mb")) * 1024 * 1024 > 0:
+        raise errors.PageError(f"CSV contains more than {limit} MB", 400)
     kind = "text/csv" if request.args.get("_dl") else "text/plain"
     response = responses.text_response(datasette, table.getvalue(), kind)
     if request.args.get("_dl"):

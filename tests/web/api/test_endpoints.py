@@ -150,6 +150,14 @@ async def test_a_table_is_paged_or_whole(datasette, monkeypatch):
     assert whole.headers["content-type"] == "text/csv; charset=utf-8"
 
 
+async def test_a_table_is_as_large_as_datasette_allows(index, monkeypatch):
+    datasette = Datasette([str(index)], settings={"max_csv_mb": 1})
+    columns = (*openapi.CSV_COLUMNS[:2], "text")
+    await get(datasette, "/-/bear-search.csv?_stream=on")
+    monkeypatch.setattr(openapi, "CSV_COLUMNS", columns * 20_000)
+    assert await error(datasette, "/-/bear-search.csv") == "CSV contains more than 1 MB"
+
+
 async def test_a_whole_table_needs_datasettes_permission(index):
     datasette = Datasette([str(index)], settings={"allow_csv_stream": False})
     assert "disabled" in await error(datasette, "/-/bear-search.csv?_stream=on")
