@@ -147,6 +147,7 @@ NOT_RUN = {
     "python": "CI runs it",
     "install": "CI runs what it is for",
     "npx": "needs npm's registry",
+    "blog.db": "serves files that only the reader has",
     "openapi-python-client": "tests/web/api/test_endpoints runs it",
     "ollama": "is another program",
     "export": "sets what the test of servers sets",
