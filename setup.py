@@ -159,6 +159,7 @@ setup(
             "cogapp",
             "hypothesis",
             "mcp>=2",
+            "openapi-spec-validator",
             "playwright",
             "pytest",
             "pytest-asyncio",

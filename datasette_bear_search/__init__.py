@@ -14,8 +14,20 @@ if TYPE_CHECKING:
     from click import Group
     from datasette.app import Datasette
 
+    from .embeddings.base import ModelUnavailable as ModelUnavailable
     from .embeddings.rerankers import RerankerFactory
+    from .index.file.database import SidecarError as SidecarError
+    from .index.run.lock import IndexBusy as IndexBusy
     from .library import Library as Library
+    from .library import NoteNotFound as NoteNotFound
+    from .notes import ForeseenError as ForeseenError
+    from .notes import Note as Note
+    from .notes import Tag as Tag
+    from .query.filter_values import InvalidParameter as InvalidParameter
+    from .search.engine import SearchResponse as SearchResponse
+    from .search.engine import TimeLimitExceeded as TimeLimitExceeded
+    from .search.results.records import Hit as Hit
+    from .sources.base import SourceError as SourceError
     from .sqlite import sqlite3
 
 # Set before these libraries are imported: onnxruntime reports the machine to Microsoft on import,
@@ -28,12 +40,32 @@ Actor = dict[str, Any] | None
 hookimpl = HookimplMarker("datasette")
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Library":
-        from .library import Library
+# The Python API: what can be imported from here, and the modules that have it.
+_MODULES = {
+    "Hit": "search.results.records",
+    "Library": "library",
+    "Note": "notes",
+    "SearchResponse": "search.engine",
+    "Tag": "notes",
+    "ForeseenError": "notes",
+    "IndexBusy": "index.run.lock",
+    "InvalidParameter": "query.filter_values",
+    "ModelUnavailable": "embeddings.base",
+    "NoteNotFound": "library",
+    "SidecarError": "index.file.database",
+    "SourceError": "sources.base",
+    "TimeLimitExceeded": "search.engine",
+}
 
-        return Library
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_MODULES[name]}", __package__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})
 
 
 @hookimpl
@@ -57,7 +89,7 @@ async def startup(datasette: Datasette) -> None:
 def register_routes() -> list[tuple[str, Any]]:
     from .agents import http
 
-    return [*_web("datasette.pages").routes(), (rf"^{http.MCP_ROUTE}$", http.mcp)]
+    return [(rf"^{http.MCP_ROUTE}$", http.mcp), *_web("datasette.pages").routes()]
 
 
 @HookimplMarker("llm")

@@ -4,38 +4,43 @@ from __future__ import annotations
 
 # Only fast imports are here. Others are inside functions, so that "import" takes no time.
 import os
+import re
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 from .notes import ForeseenError
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .embeddings.base import Embedder
     from .index.config import Configuration
     from .index.file.sources import StoredSource
     from .index.run.report import Hooks, Report
     from .index.selection import Selection
     from .index.watch import Watcher
+    from .notes import Note
+    from .query.suggest import Suggestions
     from .search.engine import SearchResponse
     from .search.notes.detail import NoteDetail
     from .search.notes.similar import SimilarNotes
-    from .search.results.records import ListedNote
+    from .search.request import SearchParameters, SearchRequest
+    from .search.results.facets import Facets
+    from .search.results.records import Hit, ListedNote
+    from .search.status import Status
     from .sources.base import SourceConfig
     from .sqlite import sqlite3
 
     # A note's id, "source:key", the path of its file, or the note itself.
     NoteName: TypeAlias = int | str | Path | ListedNote | NoteDetail
-    Value: TypeAlias = str | float | Sequence[str] | None
     Place: TypeAlias = str | os.PathLike[str] | SourceConfig
 
-# Parameters of the search page other than filters.
-RANKING_PARAMETERS = (
-    "mode", "sort", "balance", "fusion", "recency", "found", "min_similarity", "rerank",
-)  # fmt: skip
+# Hits that hits() reads at a time.
+PAGE = 100
 
 
 class NoteNotFound(ForeseenError, LookupError):
@@ -51,9 +56,9 @@ class NoteNotFound(ForeseenError, LookupError):
 class Library:
     """The notes in one index file.
 
-    Each call opens the file, so several threads may use a library. In a ``with`` block, calls of
-    its thread share a connection. All errors that a person can do something about are instances of
-    :class:`ForeseenError`.
+    Each call opens the file. In a ``with`` block, the calls of a thread share a connection; blocks
+    may be nested, and threads may share a library. All errors that a person can do something about
+    are instances of :class:`ForeseenError`.
     """
 
     def __init__(
@@ -77,18 +82,23 @@ class Library:
         self.hidden_tags = tuple(hidden_tags)
         self.redact = redact
         self.time_limit_ms = time_limit_ms
-        self._kept: ExitStack | None = None
-        self._connection: sqlite3.Connection | None = None
-        self._thread = 0
+        self._block = _Block()
+
+    def __repr__(self) -> str:
+        options = {"hidden_tags": self.hidden_tags, "redact": self.redact}
+        given = [f"{name}={value!r}" for name, value in options.items() if value]
+        return f"{type(self).__name__}({', '.join([repr(str(self.path)), *given])})"
 
     def __enter__(self) -> Library:
-        self._kept, self._thread = ExitStack(), threading.get_ident()
+        self._block.depth += 1
         return self
 
     def __exit__(self, *error: object) -> None:
-        kept, self._kept, self._connection = self._kept, None, None
-        if kept:
-            kept.close()
+        # A block may end in another thread than it began in, in which it has kept nothing.
+        self._block.depth = max(self._block.depth - 1, 0)
+        if not self._block.depth:
+            self._block.connection = None
+            self._block.cleanup.close()
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
@@ -105,17 +115,19 @@ class Library:
 
         if self.redact:
             require()
+        block = self._block
         with ExitStack() as cleanup:
             try:
-                if self._kept and self._thread == threading.get_ident():
-                    if self._connection is None:
-                        self._connection = self._kept.enter_context(open_sidecar(self._file()))
-                    connection = self._connection
-                else:
-                    connection = cleanup.enter_context(open_sidecar(self._file()))
-                yield connection
+                if not block.depth:
+                    yield cleanup.enter_context(open_sidecar(self._file()))
+                    return
+                if block.connection is None:
+                    block.connection = block.cleanup.enter_context(open_sidecar(self._file()))
+                yield block.connection
             except (SidecarError, TimeLimitExceeded):
                 raise
+            except (sqlite3.ProgrammingError, sqlite3.InterfaceError):
+                raise  # an error of the program, not of the index
             # SQLite's messages may quote damaged text, which Python can't decode.
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise SidecarError(explained(error)) from error
@@ -124,46 +136,91 @@ class Library:
         self,
         query: str = "",
         *,
-        tags: str | Sequence[str] = (),
-        sources: str | Sequence[str] = (),
         limit: int = 10,
         offset: int = 0,
         correct: bool = True,
         wait: float | None = None,
         on_loading: Callable[[], None] = lambda: None,
-        **parameters: Value,
+        **parameters: Unpack[SearchParameters],
     ) -> SearchResponse:
         """Return the best matches; without a query, all notes that pass the filters, newest first.
 
         :param query: like on the search page: words, questions, ``tag:work``, ``created:2024``
-        :param tags: find notes that have all of these tags
-        :param sources: find notes from any of the sources with these names
+        :param limit: the number of hits; there is no upper limit
         :param correct: whether words that no note has may be corrected
         :param wait: seconds to wait for a model that isn't loaded; None: as long as it takes
         :param on_loading: called before a model is loaded
-        :param parameters: other parameters of the search page: ``created_after="2024"``,
+        :param parameters: those of the search page: ``tags=["cabin"]``, ``created_after="2024"``,
             ``pinned=True``, ``has=["image"]``, ``mode="keyword"``, ``found=True``, ``balance=0.5``
         :raises InvalidParameter: for an unknown parameter or an invalid value
         :raises TimeLimitExceeded: if the library has a time limit and the search exceeds it
         """
-        from .query.filter_values import InvalidParameter
         from .search import engine
-        from .search import request as search_request
 
-        if limit < 1 or offset < 0:
-            raise InvalidParameter("limit must be 1 or more, and offset 0 or more")
-        for name in parameters:
-            _check_parameter(name)
-        texts = {name: _texts(value) for name, value in parameters.items()}
-        texts |= {"q": [query], "tag": [*_texts(tags), *texts.get("tag", [])]}
-        texts["source"] = [*_texts(sources), *texts.get("source", [])]
-        request = search_request.read_request(texts, size=limit, offset=offset, correct=correct)
+        request = _request(query, limit, offset, correct, parameters)
         options: dict[str, Any] = {"time_limit_ms": self.time_limit_ms, "redact": self.redact}
         options |= {"wait": wait, "on_loading": on_loading}
         with self.open() as connection:
             response = engine.search(connection, request, **options)
         said = [*response.results.plan.hints, *response.notices, self.changed_notice()]
         return replace(response, notices=tuple(filter(None, said)))
+
+    def hits(self, query: str = "", **parameters: Unpack[SearchParameters]) -> Iterator[Hit]:
+        """Yield all hits of a search in its order, reading them a page at a time.
+
+        :param parameters: as in :meth:`search`
+        """
+        offset: int | None = 0
+        while offset is not None:
+            response = self.search(query, limit=PAGE, offset=offset, **parameters)
+            yield from response.hits
+            offset = response.results.next_offset
+
+    def facets(self, query: str = "", **parameters: Unpack[SearchParameters]) -> Facets:
+        """Count by tag, month, source and kind what a search found.
+
+        :param parameters: as in :meth:`search`
+        """
+        from .search.results.facets import count_facets
+
+        with self, self.open() as connection:
+            return count_facets(connection, self.search(query, limit=1, **parameters).results)
+
+    def suggest(self, text: str, cursor: int | None = None) -> Suggestions:
+        """Return completions of what is typed into the search box: operators, values, titles.
+
+        :param cursor: the number of characters before the cursor; by default, it is at the end
+        """
+        from .query import suggest
+        from .search.redaction import masking
+
+        cursor = len(text) if cursor is None else min(max(cursor, 0), len(text))
+        with self.open() as connection:
+            found = suggest.suggest(connection, text, cursor)
+        return masking.masked_suggestions(found) if self.redact else found
+
+    def tags(self) -> dict[str, int]:
+        """Return all tags and how many notes have each, or one nested in it, by name."""
+        from .notes import fold_tag
+
+        with self.open() as connection:
+            rows = connection.execute(_TAGGED).fetchall()
+        names: dict[str, str] = {}
+        notes: dict[str, set[int]] = {}
+        for name, note_id in rows:
+            for path in (name, *(name[: slash.start()] for slash in re.finditer("/", name))):
+                names.setdefault(fold_tag(path), path)
+                notes.setdefault(fold_tag(path), set()).add(note_id)
+        return {names[tag]: len(notes[tag]) for tag in sorted(notes)}
+
+    def status(self) -> Status:
+        """Return what is ready, how fresh the index is, and its sources."""
+        from .search import status
+        from .search.redaction import masking
+
+        with self.open() as connection:
+            found = status.read_status(connection)
+        return status.completed(*found, self._file(), masking.masked if self.redact else str)
 
     def note(
         self,
@@ -286,6 +343,31 @@ class Library:
             raise ModelUnavailable(report.model_failure)
         return report
 
+    def add(self, *notes: Note, source: str = "added") -> Report:
+        """Add notes to the index, or replace those with the same keys.
+
+        They are stored in a file beside the index, ``notes.added.jsonl``, from which later runs of
+        ``bear-index`` read them again. To-dos, images, files and code are found in their text.
+
+        :param source: their source's name; several programs should use several names
+        :raises SourceError: if the index has another source of this name
+        """
+        return self._write_added(source, notes)
+
+    def discard(self, *keys: str, source: str = "added") -> Report:
+        """Remove notes that :meth:`add` has added; ignore unknown keys."""
+        return self._write_added(source, (), keys)
+
+    def _write_added(
+        self, source: str, notes: Sequence[Note], remove: Collection[str] = ()
+    ) -> Report:
+        from .index import added
+
+        known = {name: stored.config for name, stored in self.sources().items()}
+        config = added.config(self.path, source, known)
+        added.write(Path(config.location), notes, remove)
+        return self.index(config, yes=bool(remove))
+
     def watch(
         self,
         *sources: Place,
@@ -373,6 +455,23 @@ class Library:
         return index_selection.Selection((*selected.read, *given), (*selected.remove, *removed))
 
 
+_TAGGED = """
+select tags.name, note_tags.note_id
+from tags
+join note_tags on note_tags.tag_id = tags.id
+order by tags.folded, tags.id
+"""
+
+
+class _Block(threading.local):
+    """The ``with`` blocks of a thread, and the connection that its calls share in them."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.cleanup = ExitStack()
+        self.connection: sqlite3.Connection | None = None
+
+
 def _name(note: NoteName) -> str:
     return str(getattr(note, "id", note))
 
@@ -382,19 +481,31 @@ def _stop(watcher: Watcher, until: threading.Event) -> None:
     watcher.stop()
 
 
+def _request(
+    query: str, limit: int, offset: int, correct: bool, parameters: Mapping[str, object]
+) -> SearchRequest:
+    from .query.filter_values import InvalidParameter
+    from .search import request
+
+    for name, number, lowest in (("limit", limit, 1), ("offset", offset, 0)):
+        # SupportsIndex: numpy's numbers, too
+        if not isinstance(number, SupportsIndex) or number is True or int(number) < lowest:
+            raise InvalidParameter(f"{name} must be {lowest} or more, not {number!r}")
+    for name in parameters:
+        _check_parameter(name)
+    texts = {name: request.read_python(name, value) for name, value in parameters.items()}
+    for several, one in (("tags", "tag"), ("sources", "source")):
+        texts[one] = [*texts.pop(several, []), *texts.get(one, [])]
+    texts["q"] = request.read_python("query", query)
+    return request.read_request(texts, size=limit, offset=offset, correct=correct)
+
+
 def _check_parameter(name: str) -> None:
     from .index.config import did_you_mean
     from .query.filter_values import InvalidParameter
-    from .query.filters import FILTERS
+    from .search.request import SearchParameters
 
-    known = [*RANKING_PARAMETERS, *(each for row in FILTERS.values() for each in row.parameters)]
+    known = [*SearchParameters.__annotations__]
     if name not in known:
-        question = did_you_mean(name, ["tags", "sources", "limit", "offset", *known])
+        question = did_you_mean(name, ["limit", "offset", *known])
         raise InvalidParameter(f"there is no parameter {name!r}. {question}")
-
-
-def _texts(value: Value) -> list[str]:
-    if value is None:
-        return []
-    values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-    return [str(int(each)) if isinstance(each, bool) else str(each) for each in values]

@@ -13,13 +13,16 @@ copyright = f"2026, {author}"
 [release] = re.findall(r'^VERSION = "(.+)"', (ROOT / "setup.py").read_text(), re.MULTILINE)
 version = release
 
-extensions = ["myst_parser", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 # The source stays readable on GitHub: cog's markers are comments there and here.
 exclude_patterns = ["_build"]
 # What a reader copies from a terminal example is the command.
 copybutton_prompt_text = "$ "
+
+autodoc_typehints = "description"
+autodoc_member_order = "bysource"
 
 html_theme = "furo"
 html_title = "datasette-bear-search"

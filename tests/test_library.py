@@ -1,30 +1,45 @@
 """The Python API, as programs use it.
 
-Tests ``search/results/records.py``.
+Tests ``search/results/records.py``, ``search/status.py`` and ``index/added.py``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import doctest
+import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import date
+from typing import get_args, get_type_hints
 
 import pytest
+from datasette.app import Datasette
 
-from datasette_bear_search import Library
+import datasette_bear_search
+from datasette_bear_search import (
+    ForeseenError,
+    InvalidParameter,
+    Library,
+    Note,
+    NoteNotFound,
+    SidecarError,
+    SourceError,
+    Tag,
+    library,
+)
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index.file.database import SidecarError
-from datasette_bear_search.library import NoteNotFound
-from datasette_bear_search.notes import ForeseenError
-from datasette_bear_search.query.filter_values import InvalidParameter
-from datasette_bear_search.sources.base import SourceError
-from tests.support.bear_libraries import day
+from datasette_bear_search.query.filters import FILTERS
+from datasette_bear_search.search import request
+from datasette_bear_search.search.request import CHOICES, NUMBERS, SearchParameters
+from tests.support.bear_libraries import day, sqlite3
 from tests.support.docs import ROOT
-from tests.support.threads import running
 
 NOTES = [
     BearNote(
@@ -66,15 +81,25 @@ def test_filters_are_the_pages_by_their_names(notes):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"tgas": ["cabin"]}, "there is no parameter 'tgas'. Did you mean tags?"),
+        ({"tgas": ["cabin"]}, r"there is no parameter 'tgas'. Did you mean tags\?"),
         ({"created_after": "yesteryear"}, "created_after must be a date such as 2024"),
         ({"mode": "magic"}, "mode must be one of auto"),
         ({"limit": 0}, "limit must be 1 or more"),
+        ({"limit": "5"}, "limit must be 1 or more, not '5'"),
+        ({"offset": None}, "offset must be 0 or more, not None"),
+        ({"tags": 5}, "tags must be text or a list of texts, not 5"),
+        ({"sources": [b"bear"]}, r"sources must be text or a list of texts, not \[b'bear'\]"),
+        ({"has": ["image", 3]}, "has must be text or a list of texts"),
+        ({"mode": 3}, "mode must be text, not 3"),
+        ({"created_after": 2024.5}, "created_after must be a date such as '2024-05', 2024 or"),
+        ({"pinned": 1.5}, r"pinned must be True or False, not 1\.5"),
+        ({"balance": object}, "balance must be a number"),
+        ({"query": 5}, "query must be text, not 5"),
     ],
 )
 def test_an_invalid_parameter_is_refused(notes, parameters, message):
-    with pytest.raises(InvalidParameter, match=message.replace("?", r"\?")) as refused:
-        notes.search("mice", **parameters)
+    with pytest.raises(InvalidParameter, match=message) as refused:
+        notes.search(**{"query": "mice", **parameters})
     assert isinstance(refused.value, ForeseenError)
 
 
@@ -161,11 +186,148 @@ def test_watching_indexes_changes_until_it_is_stopped(tmp_path):
 
 
 def test_threads_may_share_a_library(notes):
-    found = []
+    def titles_in_block(query: str) -> list[str]:
+        with notes:
+            return titles(notes.search(query, mode="keyword"))
+
+    queries = ["church", "mice", "mesh", "vents", "roof", "diary"] * 10
+    expected = [*map(titles_in_block, queries)]
+    with notes, ThreadPoolExecutor(8) as threads:
+        assert [*threads.map(titles_in_block, queries)] == expected
+        assert titles_in_block("church") == expected[0]
+
+
+def test_blocks_may_be_nested(notes):
     with notes:
-        with running(lambda: found.append(titles(notes.search("church")))):
+        assert titles(notes.search("church"))
+        with notes, notes.open() as inner:
+            assert inner.execute("select count(*) from notes").fetchone()[0] == 3
+        with notes.open() as outer:
+            assert outer is inner
+        assert titles(notes.search("church"))
+
+
+def test_a_block_may_end_in_another_thread(notes):
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(notes.__enter__).result()
+        notes.__exit__()
+        assert titles(notes.search("church"))
+        assert thread.submit(notes.search, "church").result().hits
+
+
+def test_only_damage_is_called_damage(notes):
+    with pytest.raises(sqlite3.ProgrammingError, match="bindings"), notes.open() as connection:
+        connection.execute("select ?", [])
+    for wrong in ("select nothing(1)", "select 1 from notes where"):
+        with pytest.raises(SidecarError) as refused, notes.open() as connection:
+            connection.execute(wrong)
+        assert "delete" not in str(refused.value)
+        assert "please report it" in str(refused.value)
+    with sqlite3.connect(notes.path) as broken:
+        broken.execute("drop table links")
+    with pytest.raises(SidecarError, match=r"damaged or lacks something \(no such table"):
+        notes.note(1)
+
+
+def test_a_library_says_what_it_is(notes):
+    assert repr(notes) == f"Library({str(notes.path)!r})"
+    hiding = Library("a.db", hidden_tags=["private"], redact=True)
+    assert repr(hiding) == "Library('a.db', hidden_tags=('private',), redact=True)"
+
+
+def test_all_hits_can_be_read_one_after_the_other(notes, monkeypatch):
+    monkeypatch.setattr(library, "PAGE", 1)
+    assert [hit.title for hit in notes.hits(sort="title")] == ["Diary", "Mice in the wall", "Roof"]
+    assert [hit.title for hit in notes.hits("mice", tag="cabin")] == ["Mice in the wall"]
+
+
+def test_a_hit_has_the_names_of_the_json(notes):
+    [hit] = notes.search("church", found=True)
+    [row] = asyncio.run(json_rows(notes.path, "q=church&found=1"))
+    assert hit.to_dict().keys() == row.keys() - {"page_url"}
+    assert json.loads(json.dumps(hit.to_dict()))["snippet"] == row["snippet"]
+
+
+async def json_rows(path, parameters: str) -> list[dict]:
+    response = await Datasette([str(path)]).client.get(f"/-/bear-search.json?{parameters}")
+    return response.json()["rows"]
+
+
+def test_what_is_typed_is_completed(notes):
+    [tag] = notes.suggest("tag:cab").found
+    assert (tag.insert, tag.detail) == ("tag:cabin ", "1 note")
+    assert notes.suggest("chur tag:ca", 4).found == ()
+
+
+def test_tags_are_counted_with_those_above_them(notes):
+    assert notes.tags() == {"cabin": 1, "private": 1, "private/diary": 1}
+
+
+def test_facets_are_counted_of_what_was_found(notes):
+    facets = notes.facets("mice", mode="keyword", found=True)
+    assert {tag.path: tag.notes for tag in facets.tags} == {"cabin": 1, "private": 1}
+    assert notes.facets(pinned=True).sources == {"bear": 1}
+
+
+def test_the_status_says_what_is_ready(notes):
+    status = notes.status()
+    assert (status.index.notes, status.vectors.pending, status.notices) == (3, 0, ())
+    assert [(each.name, each.notes) for each in status.sources] == [("bear", 3)]
+
+
+def test_programs_add_notes_and_replace_them(tmp_path):
+    library = Library(tmp_path / "notes.db")
+    roof = Note("roof", "Roof", "The flashing leaks.", tags=(Tag("house"),), created="2024-05-01")
+    assert library.add(roof, Note("stove", "", "# Stove\n\nBirch burns well.")).added == 2
+    assert titles(library.search("flashing", tags="house", created_after=date(2024, 5, 1)))
+    changed = library.add(replace(roof, body="The gutter leaks."))
+    assert (changed.added, changed.changed, changed.removed) == (0, 1, 0)
+    assert titles(library.search("gutter", found=True)) == ["Roof"]
+    assert library.note(source="added", key="stove").title == "Stove"
+    # The next runs read them again, even if they have to make a new index.
+    assert library.index(rebuild=True).notes == 2
+    assert library.discard("roof", "unknown").removed == 1
+    assert library.discard("stove").notes == 0
+    assert (tmp_path / "notes.added.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_added_notes_never_replace_another_source(notes):
+    with pytest.raises(SourceError, match="another source named bear"):
+        notes.add(Note("a", "A"), source="bear")
+    with pytest.raises(SourceError, match="letters, digits"):
+        notes.add(Note("a", "A"), source="../a")
+
+
+def test_threads_may_add_notes_at_the_same_time(tmp_path):
+    library = Library(tmp_path / "notes.db")
+    with ThreadPoolExecutor(4) as threads:
+        for _ in threads.map(lambda key: library.add(Note(str(key), f"Note {key}")), range(8)):
             pass
-        assert found == [titles(notes.search("church"))]
+    assert len([*library.hits()]) == 8
+
+
+def test_the_types_of_parameters_are_those_of_the_tables():
+    types = get_type_hints(SearchParameters)
+    known = {name: row for row in FILTERS.values() for name in row.parameters}
+    assert types.keys() == known.keys() | CHOICES.keys() | NUMBERS.keys() | {
+        *("rerank", "found"),
+        *("tags", "sources"),  # what reads better in Python than tag and source
+    }
+    by_kind = {"text": request.Texts, "choice": request.Texts}
+    by_kind |= {"state": request.Flag, "date": request.Day}
+    assert {name: types[name] for name in known} == {
+        name: by_kind[row.kind] for name, row in known.items()
+    }
+    assert {name: get_args(types[name]) for name in CHOICES} == CHOICES
+    assert {types[name] for name in NUMBERS} == {request.Number}
+
+
+def test_everything_that_programs_need_is_at_the_top_of_the_package():
+    for name in datasette_bear_search._MODULES:
+        assert getattr(datasette_bear_search, name).__name__ == name
+        assert name in dir(datasette_bear_search)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = datasette_bear_search.Nothing
 
 
 def test_importing_the_library_imports_no_other_package_of_ours():

@@ -88,22 +88,9 @@ def get_notes(
 
 
 def list_tags(library: AgentLibrary, under: str) -> ToolResult:
-    names: dict[str, str] = {}
-    notes: dict[str, set[int]] = {}
-    with library.open() as connection:
-        sql = """
-            select tags.name, note_tags.note_id
-            from tags
-            join note_tags on note_tags.tag_id = tags.id
-            order by tags.folded, tags.id
-            """
-        rows = connection.execute(sql).fetchall()
-    for name, note_id in rows:
-        for path in (name, *(name[: slash.start()] for slash in re.finditer("/", name))):
-            names.setdefault(fold_tag(path), path)
-            notes.setdefault(fold_tag(path), set()).add(note_id)
+    counts = {fold_tag(name): (name, notes) for name, notes in library.tags().items()}
     top = fold_tag(under)
-    tags = [tag for tag in sorted(notes) if not top or f"{tag}/".startswith(f"{top}/")]
+    tags = [tag for tag in sorted(counts) if not top or f"{tag}/".startswith(f"{top}/")]
     if top and not tags:
         raise ToolError(f"There is no tag {under!r}. Without under, list_tags shows all tags.")
     shown = tags
@@ -114,7 +101,8 @@ def list_tags(library: AgentLibrary, under: str) -> ToolResult:
     roots: list[dict[str, Any]] = []
     nodes: dict[str, dict[str, Any]] = {}
     for tag in shown:
-        nodes[tag] = {"tag": names[tag], "notes": len(notes[tag])}
+        name, notes = counts[tag]
+        nodes[tag] = {"tag": name, "notes": notes}
         parent = nodes.get(tag.rpartition("/")[0])
         (roots if parent is None else parent.setdefault("nested", [])).append(nodes[tag])
     lines = [*_tag_lines(roots, 0)] or ["No note has a tag."]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ from ..index.run.changes import Snapshot
 from ..index.selection import Selection
 from ..notes import counted, time_left
 from ..sources.base import SourceConfig, SourceError, seconds_in
+from ..sources.registry import absolute
+from ..sources.sql_and_json import BODY_FORMATS, TABLE_OPTIONS, table_query
 from .options import sidecar_option
 from .output import Command, Progress, agrees, clear_errors, confirm, echo
 
@@ -63,6 +66,15 @@ class Options:
     rebuild: bool = False
     semantic: bool | None = None
     yes: bool = False
+    table: str | None = None
+    title: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    created: str | None = None
+    modified: str | None = None
+    tags: str | None = None
+    url: str | None = None
+    format: str | None = None
     include_trashed: bool = False
     every: str | None = None
     dry_run: bool = False
@@ -119,6 +131,15 @@ class Options:
     default=None,
     help="Create vectors, or skip them (keyword search only), in this and later runs",
 )
+@click.option("--table", metavar="NAME", help="Index the rows of this table or view of PATH")
+@click.option("--title", multiple=True, metavar="COLUMN", help="With --table: the column of titles")
+@click.option("--text", multiple=True, metavar="COLUMN", help="The column of texts; repeatable")
+@click.option("--key", multiple=True, metavar="COLUMN", help="[default: the primary key]")
+@click.option("--created", metavar="COLUMN", help="The column of creation dates")
+@click.option("--modified", metavar="COLUMN", help="The column of modification dates")
+@click.option("--tags", metavar="COLUMN", help="The column of tags: JSON, or between commas")
+@click.option("--url", metavar="COLUMN", help="The column of addresses that open a row elsewhere")
+@click.option("--format", type=click.Choice(BODY_FORMATS), help="Of the texts  [default: markdown]")
 @click.option("--include-trashed", is_flag=True, help="Index notes in the trash, too")
 @click.option(
     "--every",
@@ -138,8 +159,9 @@ def bear_index(**values: Any) -> None:
     Index notes so that they can be searched
 
     PATH is a source of notes to add to the index: Bear's database, a folder of Markdown files, an
-    export … Without a PATH, this updates the index from all sources, those in the configuration
-    file and those added before. The first run reads Bear's notes on this Mac.
+    export … or, with --table, a SQLite database with a table of texts. Without a PATH, this updates
+    the index from all sources, those in the configuration file and those added before. The first
+    run reads Bear's notes on this Mac.
 
     Sources are only read, never changed. Notes that are gone from a source leave the index.
     """
@@ -344,10 +366,18 @@ def index_sources(selection: Selection, options: Options) -> str | None:
 def _select(
     options: Options, known: Sequence[SourceConfig], configured: Configuration | None
 ) -> Selection:
+    columns = _columns(options)
     if not options.remove:
-        selection = index_selection.select(
-            known, configured, paths=options.paths, only=options.only, everything=options.rebuild
-        )
+        if options.table:
+            selection = Selection((_table(options, columns, known, configured),))
+        else:
+            selection = index_selection.select(
+                known,
+                configured,
+                paths=options.paths,
+                only=options.only,
+                everything=options.rebuild,
+            )
         read = selection.read
         if options.include_trashed:
             read = tuple(replace(source, include_trashed=True) for source in read)
@@ -371,6 +401,43 @@ def _select(
                 err=True,
             )
     return index_selection.Selection((), removed)
+
+
+def _columns(options: Options) -> dict[str, Sequence[str]]:
+    """Return the columns that the options name; raise UsageError if they don't fit together."""
+    given = {name: getattr(options, name) for name in TABLE_OPTIONS}
+    columns = {
+        name: (value,) if isinstance(value, str) else value
+        for name, value in given.items()
+        if value
+    }
+    if not options.table:
+        if columns or options.format:
+            raise click.UsageError("Columns and --format are for a table: give --table, too.")
+        return {}
+    if len(options.paths) != 1 or options.only or options.remove or options.rebuild:
+        raise click.UsageError("--table reads one database, given as PATH, and no other sources.")
+    if "text" not in columns:
+        raise click.UsageError("--table needs --text COLUMN: where the rows have their text.")
+    return columns
+
+
+def _table(
+    options: Options,
+    columns: Mapping[str, Sequence[str]],
+    known: Sequence[SourceConfig],
+    configured: Configuration | None,
+) -> SourceConfig:
+    location = absolute(options.paths[0])
+    table, sql = table_query(Path(location), str(options.table), columns)
+    own = {"sql": sql}
+    if options.format:
+        own["format"] = options.format
+    name = re.sub(r"[^\w-]+", "-", table).strip("-") or "table"
+    others = {source.name.lower() for source in known if source.location != location}
+    numbered = chain([name], (f"{name}-{number}" for number in count(2)))
+    name = next(each for each in numbered if each.lower() not in others)
+    return SourceConfig(name, "sql", location, own, configured.never if configured else ())
 
 
 def _preview(library: Library, selection: Selection, *, yes: bool) -> str | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
+from typing import Literal, TypedDict, cast
 
 from ..embeddings.rerankers import reranker_factories
 from ..index import config
 from ..query.filter_values import InvalidParameter, read_filters
+from ..query.filters import FILTERS
 from ..query.query import MODES, Query, parse
 from .ranking.statement import DEFAULT_RANKING, FUSIONS, SORTS, Ranking
 
@@ -23,6 +26,84 @@ Parameters = Mapping[str, Sequence[str]]
 # Parameters with fixed values, the default first; and the ranges of numeric parameters.
 CHOICES = {"mode": MODES, "fusion": FUSIONS, "sort": SORTS}
 NUMBERS = {"balance": (0.0, 1.0), "recency": (0.01, 100_000.0), "min_similarity": (0.0, 1.0)}
+
+
+Texts = str | Sequence[str]
+Day = str | int | date  # "2024-05", 2024, date(2024, 5, 1), "last-week"
+Number = float | str
+Flag = bool | Literal["0", "1", 0, 1]
+
+
+class SearchParameters(TypedDict, total=False):
+    """The parameters of a search in Python: the filters, and how to find and order the results.
+
+    A test compares this with the tables from which all other interfaces read them.
+    """
+
+    tags: Texts  # notes that have all of these
+    sources: Texts  # notes from any of these
+    tag: Texts
+    source: Texts
+    title: Texts
+    path: Texts
+    created_after: Day
+    created_before: Day
+    modified_after: Day
+    modified_before: Day
+    pinned: Flag
+    archived: Flag
+    trashed: Flag
+    todo: Flag
+    done: Flag
+    untagged: Flag
+    encrypted: Flag
+    has: Texts
+    linked_to: Texts
+    mode: Literal["auto", "hybrid", "keyword", "semantic", "like"]
+    fusion: Literal["blend", "rrf"]
+    sort: Literal["relevance", "newest", "oldest", "title"]
+    balance: Number
+    recency: Number
+    min_similarity: Number
+    rerank: str
+    found: Flag
+
+
+def read_python(name: str, value: object) -> list[str]:
+    """Return the values of a parameter as a URL has them, or raise InvalidParameter."""
+    if value is None:
+        return []
+    wanted, words = _TYPES[_KINDS.get(name, "text")]
+    # Commands and agents give each parameter a list, as a URL does.
+    is_list = isinstance(value, Collection) and not isinstance(value, str | bytes)
+    values = cast("Collection[object]", value if is_list else [value])
+    texts = []
+    for each in values:
+        if not isinstance(each, wanted):
+            raise InvalidParameter(f"{name} must be {words}, not {value!r}")
+        each = int(each) if isinstance(each, bool) else each
+        texts.append(each.isoformat() if isinstance(each, date) else str(each))
+    return texts
+
+
+_KINDS = {
+    **{
+        name: row.kind if row.kind in ("date", "state") else "several"
+        for row in FILTERS.values()
+        for name in row.parameters
+    },
+    **dict.fromkeys(("tags", "sources"), "several"),
+    **dict.fromkeys(NUMBERS, "number"),
+    "found": "state",
+}
+# What isinstance() allows, and what people read if it doesn't.
+_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "text": ((str,), "text"),
+    "several": ((str,), "text or a list of texts"),
+    "date": ((str, int, date), "a date such as '2024-05', 2024 or date(2024, 5, 1)"),
+    "state": ((bool, int, str), "True or False"),
+    "number": ((int, float, str), "a number"),
+}
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 from ..index import freshness
 from ..index.file import database
 from ..query.query import parse
-from ..sqlite import sqlite3
+from ..sqlite import interruption, read_value, sqlite3
 from .engine import changed_notice, search
 from .notes.detail import find_note_id
 from .notes.similar import SIMILAR_NOTES, find_similar
@@ -19,24 +21,58 @@ from .request import MAX_SIZE, PAGE_SIZE, SearchRequest, read_ranking
 from .results.records import Hit
 
 Rows = list[dict[str, Any]]
+_OF_NOTES = ("id", "source", "key", "title", "url")
 
 
-def register_search(connection: sqlite3.Connection, *, redact: bool = False) -> None:
-    for name, find in (("bear_search", found_notes), ("bear_similar", similar_notes)):
-        function = _as_json(connection, name, find, redact)
-        for arguments in (1, 2):
+# Opens the index for one call of a function.
+Index = Callable[[], AbstractContextManager[sqlite3.Connection]]
+
+
+def register_search(
+    connection: sqlite3.Connection, index: Index | None = None, *, redact: bool = False
+) -> None:
+    """Add ``bear_search()`` and ``bear_similar()`` to a connection.
+
+    :param index: opens the index to search, if that isn't the connection's own file
+    """
+    index = index or partial(nullcontext, connection)
+    functions = (("bear_search", found_notes, 3), ("bear_similar", similar_notes, 2))
+    for name, find, most in functions:
+        function = _as_json(connection, index, name, partial(find, redact=redact))
+        for arguments in range(1, most + 1):
             # Deterministic, or SQLite might call it once per row.
             connection.create_function(name, arguments, function, deterministic=True)
 
 
+def register_elsewhere(
+    connection: sqlite3.Connection, index: Index, *, redact: bool = False
+) -> None:
+    """Add the functions that search to a connection to another file than the index."""
+
+    def embed(text: Any) -> bytes | None:
+        with index() as opened, interruption(connection):
+            vector: bytes | None = read_value(opened, "select embed(?)", [text])
+            return vector
+
+    register_search(connection, index, redact=redact)
+    connection.create_function("embed", 1, embed, deterministic=True)
+
+
 def found_notes(
-    connection: sqlite3.Connection, text: Any, size: Any = PAGE_SIZE, *, redact: bool = False
+    connection: sqlite3.Connection,
+    text: Any,
+    size: Any = PAGE_SIZE,
+    offset: Any = 0,
+    *,
+    redact: bool = False,
 ) -> Rows:
     """Return the results of the search page, in its order, with its notices in the first row.
 
     Don't wait for the model: Datasette interrupts a query that takes too long.
     """
-    request = SearchRequest(parse(str(text)), read_ranking({}), _read_size(size))
+    request = SearchRequest(
+        parse(str(text)), read_ranking({}), _read_size(size), _read_offset(offset)
+    )
     response = search(connection, request, redact=redact, wait=0)
     corrections = (
         f"Searched for {meant} instead of {typed}." for typed, meant in response.corrections
@@ -55,13 +91,13 @@ def similar_notes(
         return []
     if redact:
         found = masking.masked_similar(connection, found)
-    names = ("id", "title", "url", "similarity", "score")
+    names = (*_OF_NOTES, "similarity", "score")
     rows = [{name: getattr(note, name) for name in names} | {"reasons": note.why} for note in found]
     return _with_notices(rows, found.notices)
 
 
 def _as_json(
-    connection: sqlite3.Connection, name: str, find: Callable[..., Rows], redact: bool
+    connection: sqlite3.Connection, index: Index, name: str, find: Callable[..., Rows]
 ) -> Callable[..., str | None]:
     """Return the function that SQLite calls. It returns the rows as JSON, and NULL for NULL."""
 
@@ -69,7 +105,8 @@ def _as_json(
         if argument is None:
             return None
         try:
-            rows = find(connection, argument, *options, redact=redact)
+            with index() as opened:
+                rows = find(opened, argument, *options)
             return json.dumps(rows, ensure_ascii=False)
         except sqlite3.DatabaseError as error:
             if "interrupted" in str(error):
@@ -94,7 +131,18 @@ def _with_notices(rows: Rows, notices: Sequence[str]) -> Rows:
 
 
 def _hit_row(hit: Hit) -> dict[str, Any]:
-    names = ("id", "title", "url", "text", "keyword_rank", "semantic_rank", "similarity", "score")
+    names = (
+        "id",
+        "source",
+        "key",
+        "title",
+        "url",
+        "text",
+        "keyword_rank",
+        "semantic_rank",
+        "similarity",
+        "score",
+    )
     return {name: getattr(hit, name) for name in names} | {
         "heading": hit.passage.heading if hit.passage and not hit.in_file else None,
         "file": hit.file_label or None,
@@ -106,3 +154,10 @@ def _read_size(size: Any) -> int:
         return min(max(int(size), 1), MAX_SIZE)
     except (TypeError, ValueError, OverflowError):
         return MAX_SIZE
+
+
+def _read_offset(offset: Any) -> int:
+    try:
+        return min(max(int(offset), 0), 10**9)
+    except (TypeError, ValueError, OverflowError):
+        return 0

@@ -279,6 +279,71 @@ def _authorize(action: int, first: str | None, second: str | None, *_: object) -
     return sqlite3.SQLITE_DENY
 
 
+# The columns of a table that a note can be made of, as options of bear-index; --text is its body.
+TABLE_OPTIONS = ("key", "title", "text", "created", "modified", "tags", "url")
+
+
+def table_query(path: Path, table: str, columns: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """Return a table's or view's name and the query of notes from its rows; or raise SourceError.
+
+    :param columns: one of TABLE_OPTIONS → columns; several texts are joined, and without a key it
+        is the primary key
+    """
+    with readonly.read_transaction(path) as db:
+        tables = [name for (name,) in db.execute(_TABLES_AND_VIEWS).fetchall()]
+        wanted = next((name for name in tables if name.lower() == table.lower()), None)
+        sql = "select name, pk from pragma_table_info(?)"
+        known = dict(db.execute(sql, [wanted]).fetchall()) if wanted else {}
+        [(is_view,)] = db.execute(
+            "select count(*) from sqlite_master where type = 'view' and name = ?", [wanted]
+        ).fetchall()
+    if wanted is None:
+        raise SourceError(f"There is no table {table} in {path}. There are: {', '.join(tables)}.")
+    names = {name.lower(): name for name in known}
+    for option, given in columns.items():
+        for name in given:
+            if name.lower() not in names:
+                raise SourceError(
+                    f"The table {wanted} has no column {name} (--{option}). It has: "
+                    f"{', '.join(known)}."
+                )
+    keys = [names[name.lower()] for name in columns.get("key", ())]
+    keys = keys or sorted(filter(known.get, known), key=lambda name: known[name])
+    if not keys and is_view:
+        raise SourceError(f"{wanted} is a view. Say with --key which column identifies its rows.")
+
+    def joined(given: Sequence[str], between: str) -> str:
+        texts = [_identifier(names[name.lower()]) for name in given]
+        if len(texts) > 1:
+            texts = [f"coalesce({text}, '')" for text in texts]
+        return f" || {between} || ".join(texts)
+
+    body = "char(10) || char(10)"
+    selected = {
+        "key": joined(keys, "','") if keys else "rowid",
+        "title": joined(columns.get("title", ()), "' '") or "''",
+        "body": joined(columns["text"], body),
+        **{
+            option: joined(columns[option], "','")
+            for option in ("created", "modified", "tags", "url")
+            if columns.get(option)
+        },
+    }
+    listed = ", ".join(f"{value} as {name}" for name, value in selected.items())
+    return wanted, f"select {listed} from {_identifier(wanted)}"
+
+
+_TABLES_AND_VIEWS = """
+select name from sqlite_master
+where type in ('table', 'view') and name not like 'sqlite^_%' escape '^'
+order by name
+"""
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
 # --- JSON
 
 

@@ -30,6 +30,7 @@ from datasette_bear_search.search import connection as search_connection
 from datasette_bear_search.search import sql_search
 from datasette_bear_search.search.engine import SearchResponse
 from tests.support.agents import bear_mcp, serving, stand_in_for_packages
+from tests.support.datasettes import IS_1_0
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
@@ -239,6 +240,14 @@ async def by_the_sql_function(connection, q, parameters) -> list[int]:
     return [row["id"] for row in json.loads(found)]
 
 
+async def across_files(datasette, q, parameters) -> list[int]:
+    path = "/_memory/-/query.json" if IS_1_0 else "/_memory.json"
+    sql = "select json_extract(value, '$.id') as id from json_each(bear_search(:q, :size))"
+    query = {"sql": sql, "q": q, "size": LIMIT, "_shape": "array"}
+    response = await datasette.client.get(path, params=query)
+    return [row["id"] for row in response.json()]
+
+
 async def in_the_terminal(sidecar, q, parameters) -> list[int]:
     options = []
     for name, value in parameters.items():
@@ -298,6 +307,7 @@ async def by_llm(q, parameters) -> list[int]:
 async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(demo, monkeypatch):
     monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(demo))
     datasette, library, name = Datasette([str(demo)]), Library(demo), demo.stem
+    with_others = Datasette([str(demo)], crossdb=True)
     found = []
     async with AsyncExitStack() as stack:
         connection = stack.enter_context(search_connection.open_sidecar(demo))
@@ -314,6 +324,7 @@ async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(dem
         for_text = {
             "stored query": (3, partial(by_the_stored_query, datasette, name)),
             "bear_search()": (2, partial(by_the_sql_function, connection)),
+            "bear_search() across files": (3, partial(across_files, with_others)),
         }
         for_agents = {
             "MCP over stdio": (2, partial(by_a_client, over_stdio)),

@@ -6,14 +6,13 @@ from dataclasses import fields
 
 from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.search.results.json import json_row
 from datasette_bear_search.search.results.records import FoundNote, Hit, RankedNote
 
 
 def test_a_row_has_every_field_of_a_hit(index_notes):
     path = index_notes([BearNote("# Boiler <room>\n\nIts door squeaks.", tags=("home/boiler",))])
     [hit] = Library(path).search("boiler door", mode="keyword")
-    row = json_row(hit)
+    row = hit.to_dict()
     assert list(row) == [field.name for field in fields(Hit)]
     assert row["marked_title"] == "<mark>Boiler</mark> &lt;room&gt;"
     assert row["marked_tags"] == ["home", "home/<mark>boiler</mark>"]

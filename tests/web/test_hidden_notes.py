@@ -83,6 +83,7 @@ def addresses() -> Iterable[str]:
         "?q=roof&recency=30", "?source=a-first", "?q=roof&_next=2", "?q=roof&_shape=array",
     ):  # fmt: skip
         yield f"{search}.json{rest}"
+        yield f"{search}.csv{rest}&_stream=on"
         yield f"{search}{rest}"
     for number in range(1, 15):
         for page in ("note/{}", "note/{}.json", "note/{}.md", "similar/{}", "similar/{}.json"):

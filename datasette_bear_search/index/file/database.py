@@ -40,6 +40,7 @@ STATIC_MODEL = "static_model"
 
 # --- errors
 
+ISSUES = "https://github.com/datasette-bear-search/datasette-bear-search/issues"
 _CHECK_PERMISSIONS = "Check the permissions of the file and of its folder."
 
 
@@ -73,11 +74,28 @@ def explained(error: sqlite3.Error | UnicodeDecodeError) -> str:
         return f"Another program keeps the index from being used ({words}). Try again in a minute."
     if "readonly" in words:
         return f"The index can't be written ({words}). Choose another place with --sidecar."
+    if not is_damage(error):
+        return (
+            f"The index can't be read right now ({words}). If it stays so, run: datasette "
+            f"bear-index --rebuild. If that doesn't fix it, please report it: {ISSUES}"
+        )
     return (
         f"The index can't be read: it is damaged or lacks something ({words}). It holds nothing "
         "that isn't in your notes, except your judgments of results and the names of the sources: "
         "delete the index and run datasette bear-index again."
     )
+
+
+def is_damage(error: sqlite3.Error | UnicodeDecodeError) -> bool:
+    """Return whether SQLite says that the file is damaged or lacks a table or column."""
+    # Python raises this class itself for SQLITE_CORRUPT and SQLITE_NOTADB, as our checks do, and
+    # subclasses of it for most other codes.
+    if type(error) in (sqlite3.DatabaseError, UnicodeDecodeError):
+        return True
+    return any(part in str(error) for part in _DAMAGE)
+
+
+_DAMAGE = ("no such table", "no such column", "Could not decode", "unsupported file format")
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from ..results.marks import CHARACTERS
 from .named_secrets import described, named_secrets
 
 if TYPE_CHECKING:
+    from ...query.suggest import Suggestions
     from ...sqlite import sqlite3
     from ..notes.similar import SimilarNote, SimilarNotes
     from ..results.records import FoundNote, MatchedPassage
@@ -187,6 +188,13 @@ def _masked_value(name: str, value: Any, texts: Sequence[str]) -> Any:
             return masked_part(value, *texts)
         return masked(value) if name in _WHOLE else value
     return masked_record(value, *texts)
+
+
+def masked_suggestions(found: Suggestions) -> Suggestions:
+    """Mask labels, and leave out completions that have secrets."""
+    # Masked text couldn't be typed into the box and still find anything.
+    kept = (each for each in found.found if not has_secret(each.insert or ""))
+    return replace(found, found=tuple(replace(each, label=masked(each.label)) for each in kept))
 
 
 def masked_similar(connection: sqlite3.Connection, found: SimilarNotes) -> SimilarNotes:

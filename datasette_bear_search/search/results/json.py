@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .records import Hit, Results
-
-
-def json_row(hit: Hit) -> dict[str, Any]:
-    """Return a hit as JSON. Marked text becomes HTML with ``<mark>`` around matches."""
-    # dataclasses.asdict() isn't used, because it copies all values, which is slow.
-    return vars(hit) | {
-        "passage": hit.passage and dict(vars(hit.passage)),
-        "snippet": hit.snippet.html(),
-        "marked_title": hit.marked_title.html(),
-        "marked_tags": [tag.html() for tag in hit.marked_tags],
-    }
+from .records import Results
 
 
 def json_body(
@@ -28,7 +17,7 @@ def json_body(
 ) -> dict[str, Any]:
     return {
         "ok": True,
-        "rows": [json_row(hit) for hit in results.hits],
+        "rows": [hit.to_dict() for hit in results.hits],
         "next": None if results.next_offset is None else str(results.next_offset),
         "total": results.total,
         "found": results.found,

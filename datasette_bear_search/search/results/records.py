@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ...notes import counted
 from ..planning.planner import Plan
@@ -98,6 +98,16 @@ class Hit(RankedNote):
     @property
     def text(self) -> str:
         return self.snippet.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hit as JSON has it. Marked text becomes HTML with ``<mark>``."""
+        # dataclasses.asdict() isn't used, because it copies all values, which is slow.
+        return vars(self) | {
+            "passage": self.passage and dict(vars(self.passage)),
+            "snippet": self.snippet.html(),
+            "marked_title": self.marked_title.html(),
+            "marked_tags": [tag.html() for tag in self.marked_tags],
+        }
 
     @property
     def file_label(self) -> str:

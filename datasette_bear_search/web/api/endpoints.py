@@ -6,24 +6,24 @@ Apart from judgments, only ``bear-serve`` writes to the index: see first_run.
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 
-from ...embeddings import registry
-from ...embeddings.base import ModelUnavailable
-from ...index import freshness
-from ...index.file import database as index_file
-from ...index.file import sources as stored_sources
-from ...index.file.database import State
-from ...index.file.schema import EMBEDDED
 from ...query import suggest as suggestions
-from ...search.engine import changed_notice, pending_notice, semantic_obstacle
+from ...search import status as index_status
 from ...search.redaction import masking
 from ...search.request import read_number
-from ...sqlite import sqlite3
+from ...search.results.records import Hit
 from .. import turns
 from ..pages.urls import note_url
 from ..requests import databases, errors, responses, settings, views
@@ -41,24 +41,85 @@ async def description(
     )
 
 
+@views.view(partial(responses.html_response, "error.html"))
+async def no_such_page(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
+    described = databases.url(datasette, f"{openapi.SEARCH_PATH}/openapi.json")
+    message = f"There is no such page. {described} lists the addresses for programs."
+    raise errors.PageError(message, 404)
+
+
 def rows_response(datasette: Datasette, request: Request, body: dict[str, Any]) -> Response:
-    """Return rows with links to their pages; obey ``_shape``, ``_col`` and ``_nocol``."""
-    only, without = ({*request.args.getlist(name)} - {""} for name in ("_col", "_nocol"))
-    rows = []
-    for row in body["rows"]:
-        row["page_url"] = datasette.absolute_url(request, note_url(datasette, row["id"]))
-        kept = (only or {*row}) - without | {"id"}
-        rows.append({name: value for name, value in row.items() if name in kept})
+    """Return rows with links to their pages; obey ``_shape``, ``_nl``, ``_col`` and ``_nocol``."""
+    rows = [*_with_pages(datasette, request, body["rows"])]
+    kept = _chosen_keys(request, rows[0] if rows else ())
+    rows = [{name: row[name] for name in row if name in kept} for row in rows]
     shapes: dict[str, Any] = {
         "array": rows,
         "arrayfirst": [row["id"] for row in rows],
         "arrays": {**body, "rows": [[*row.values()] for row in rows]},
         "object": {str(row["id"]): row for row in rows},
     }
-    shaped = shapes.get(request.args.get("_shape") or "", {**body, "rows": rows})
-    response = responses.json_response(datasette, shaped)
-    if body.get("next_url"):
-        response.headers["link"] = f'<{body["next_url"]}>; rel="next"'
+    shape = request.args.get("_shape") or ""
+    if shape == "array" and request.args.get("_nl"):
+        lines = "\n".join(json.dumps(row) for row in rows)
+        response = responses.text_response(datasette, lines)
+    else:
+        response = responses.json_response(datasette, shapes.get(shape, {**body, "rows": rows}))
+    return _with_next(response, body.get("next_url"))
+
+
+def csv_response(
+    datasette: Datasette, request: Request, hits: Iterable[Hit], next_url: str | None
+) -> Response:
+    """Return a table in Datasette's form; obey ``_header``, ``_dl``, ``_col`` and ``_nocol``."""
+    kept = _chosen_keys(request, openapi.CSV_COLUMNS)
+    columns = [name for name in openapi.CSV_COLUMNS if name in kept]
+    table = io.StringIO()
+    writer = csv.DictWriter(table, columns, extrasaction="ignore")
+    if request.args.get("_header") != "off":
+        writer.writeheader()
+    rows = (
+        vars(hit)
+        | {
+            "text": hit.text,
+            "heading": hit.passage and hit.passage.heading,
+            "file": hit.file_label,
+            "tags": ", ".join(hit.tags),
+            **{name: int(getattr(hit, name)) for name in _FLAGS},
+        }
+        for hit in hits
+    )
+    writer.writerows(_with_pages(datasette, request, rows))
+    if table.tell() > (limit := datasette.setting("max_csv_mb")) * 1024 * 1024 > 0:
+        raise errors.PageError(f"CSV contains more than {limit} MB", 400)
+    kind = "text/csv" if request.args.get("_dl") else "text/plain"
+    response = responses.text_response(datasette, table.getvalue(), kind)
+    if request.args.get("_dl"):
+        response.headers["content-disposition"] = 'attachment; filename="notes.csv"'
+    return _with_next(response, next_url)
+
+
+_FLAGS = ("pinned", "archived", "encrypted", "is_found")
+
+
+def _with_pages(
+    datasette: Datasette, request: Request, rows: Iterable[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        page_url = datasette.absolute_url(request, note_url(datasette, row["id"]))
+        yield {**row, "page_url": page_url}
+
+
+def _chosen_keys(request: Request, keys: Iterable[str]) -> set[str]:
+    only, without = ({*request.args.getlist(name)} - {""} for name in ("_col", "_nocol"))
+    return (only or {*keys}) - without | {"id"}
+
+
+def _with_next(response: Response, next_url: str | None) -> Response:
+    if next_url:
+        response.headers["link"] = f'<{next_url}>; rel="next"'
     return response
 
 
@@ -73,20 +134,17 @@ async def suggest(
     completed = await errors.read_index(
         database, lambda connection: suggestions.suggest(connection, text, cursor)
     )
-    found, redacts = completed.found, settings.redacts(datasette)
-    if redacts:
-        # Masked text couldn't be typed into the box and still find anything.
-        found = tuple(each for each in found if not masking.has_secret(each.insert or ""))
-    shown = masking.masked if redacts else str
+    if settings.redacts(datasette):
+        completed = masking.masked_suggestions(completed)
     completions = [
         {
             "kind": each.kind,
-            "label": shown(each.label),
+            "label": each.label,
             "detail": each.detail,
             "insert": each.insert,
             "url": None if each.note_id is None else note_url(datasette, each.note_id),
         }
-        for each in found
+        for each in completed.found
     ]
     body = {"ok": True, "start": completed.start, "end": completed.end, "suggestions": completions}
     return responses.json_response(datasette, body)
@@ -97,62 +155,15 @@ async def status(
     datasette: Datasette, request: Request, database: Database, is_json: bool
 ) -> Response:
     """Respond with the state of the model, the index and its sources."""
-
-    def read(connection: sqlite3.Connection) -> tuple[Any, ...]:
-        state = index_file.read_state(connection)
-        obstacle = semantic_obstacle(state, index_file.has_vector_extension(connection))
-        is_embedded = f"vector_state = '{EMBEDDED}'"
-        sql = f"select count(*), count(*) filter (where {is_embedded}) from passages"
-        passages, embedded = connection.execute(sql).fetchone()
-        sources = [
-            {
-                "name": name,
-                "kind": stored.config.kind,
-                "notes": stored.notes,
-                "read": stored.read,
-                "error": stored.error or None,
-                "next_try": stored.next_try,
-            }
-            for name, stored in stored_sources.read_sources(connection).items()
-        ]
-        return state, obstacle, passages, embedded, sources
-
-    state, obstacle, passages, embedded, sources = await errors.read_index(database, read)
+    found, state = await errors.read_index(database, index_status.read_status)
     shown = masking.masked if settings.redacts(datasette) else str
-    model = await asyncio.to_thread(_model_status, state)
-    changed = await asyncio.to_thread(freshness.changes_since_indexing, turns.index_file(database))
+    path = Path(turns.index_file(database))
+    found = await asyncio.to_thread(index_status.completed, found, state, path, shown)
     fresh = await index_freshness.freshness(datasette)
     updating = fresh and {"doing": fresh.doing or None, "problems": fresh.problems}
-    notices = filter(None, (obstacle, pending_notice(state), changed_notice(changed)))
     body = {
         "ok": True,
-        "ready": obstacle is None and model["state"] == "loaded",
-        "model": {name: value and shown(value) for name, value in model.items()},
-        "vectors": {"passages": passages, "embedded": embedded, "pending": state.pending},
-        "index": {
-            "notes": sum(each["notes"] for each in sources),
-            "indexed": state.indexed,
-            "changed": changed,
-        },
-        "sources": [
-            {**each, **{key: each[key] and shown(each[key]) for key in ("name", "error")}}
-            for each in sources
-        ],
+        **asdict(found),
         "updating": updating if fresh and fresh.update_url else None,
-        "notices": [shown(notice) for notice in notices],
     }
     return responses.json_response(datasette, body)
-
-
-def _model_status(state: State) -> dict[str, str | None]:
-    if not state.model:
-        return {"name": None, "state": "absent", "problem": None}
-    embedder = registry.get_embedder(state.model)
-    name, found, problem = state.model, embedder.status, embedder.failure
-    if found != "loaded":
-        try:
-            if not registry.is_here(state.model):
-                embedder.load()  # fails at once with the reason
-        except ModelUnavailable as error:
-            found, problem = "absent", str(error)
-    return {"name": name, "state": found, "problem": None if found == "loaded" else problem}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,11 @@ UPDATE_PATH = f"{SEARCH_PATH}/update"
 STATIC_PATH = f"{SEARCH_PATH}/static"
 
 SHAPES = ("objects", "array", "arrayfirst", "arrays", "object")
+CSV_COLUMNS = (
+    "id", "title", "text", "heading", "file", "tags", "source", "key", "created", "modified",
+    "pinned", "archived", "encrypted", "is_found", "keyword_rank", "semantic_rank", "similarity",
+    "score", "why", "url", "page_url",
+)  # fmt: skip
 ROW_SCHEMAS = {".json": "Row", "/similar/{id}.json": "SimilarRow"}
 
 
@@ -32,28 +38,61 @@ def description() -> dict[str, Any]:
     described = yaml.safe_load(Path(__file__).with_name("openapi.yaml").read_text("utf-8"))
     own = described["x-parameters"]
     for name, values in {**CHOICES, "_shape": SHAPES}.items():
-        own[name]["schema"] = {"enum": [*values]}
+        own[name]["schema"] = {"type": "string", "enum": [*values]}
     for name, (lowest, highest) in NUMBERS.items():
         own[name]["schema"] = {"type": "number", "minimum": lowest, "maximum": highest}
-    search = described["paths"][f"{SEARCH_PATH}.json"]["get"]["parameters"]
-    search += [_filter(name, row) for row in FILTERS.values() for name in row.parameters]
+    filters = [_filter(name, row) for row in FILTERS.values() for name in row.parameters]
+    for form in ("json", "csv"):
+        described["paths"][f"{SEARCH_PATH}.{form}"]["get"]["parameters"] += filters
+    _require_all(described["components"])
     return {name: each for name, each in described.items() if not name.startswith("x-")}
+
+
+def _require_all(schema: Any) -> None:
+    """Say of each object that all of its keys are always there, but for facets."""
+    if isinstance(schema, list):
+        for each in schema:
+            _require_all(each)
+    elif isinstance(schema, dict):
+        if schema.get("type") == "object" and "properties" in schema:
+            schema["required"] = [name for name in schema["properties"] if name != "facets"]
+        for each in schema.values():
+            _require_all(each)
 
 
 @cache
 def parameters(path: str) -> tuple[str, ...]:
     taken = description()["paths"][SEARCH_PATH + path]["get"]["parameters"]
-    return tuple(each["name"] for each in taken)
+    return tuple(each["name"] for each in taken if each["in"] == "query")
+
+
+# Parameters of Datasette's own JSON that would change what it returns, and what to use here.
+_DATASETTES = {
+    "_extra": "All keys are returned; _col and _nocol choose among them.",
+    "_facet": "Use _facets=1.",
+    "_search": "Use q.",
+    "_sort": "Use sort.",
+    "_where": "Use the filters.",
+}
 
 
 def check_parameters(path: str, given: Any) -> None:
-    """Raise InvalidParameter for an unknown parameter, unless it begins with "_", or value."""
+    """Raise InvalidParameter for an unknown parameter or value.
+
+    Datasette's own parameters are accepted if they change nothing here, such as ``_ttl``.
+    """
     known = parameters(path)
     for name in given:
-        if name not in known and not name.startswith("_"):
-            raise InvalidParameter(f"There is no parameter {name!r}. {did_you_mean(name, known)}")
-    if path in ROW_SCHEMAS:
-        keys = [*description()["components"]["schemas"][ROW_SCHEMAS[path]]["properties"]]
+        kind = re.match("_[a-z]*", name)
+        if name in known or (kind and kind[0] not in _DATASETTES):
+            continue
+        problem = did_you_mean(name, known) if known else "This address takes none."
+        if kind:
+            problem = _DATASETTES[kind[0]]
+        raise InvalidParameter(f"There is no parameter {name!r}. {problem}")
+    if path in ROW_SCHEMAS or path == ".csv":
+        schemas = description()["components"]["schemas"]
+        keys = CSV_COLUMNS if path == ".csv" else [*schemas[ROW_SCHEMAS[path]]["properties"]]
         for name, values in {"_shape": SHAPES, "_col": keys, "_nocol": keys}.items():
             if wrong := [value for value in given.getlist(name) if value and value not in values]:
                 message = f"{name} must be one of {', '.join(values)}, not {wrong[0]!r}"
@@ -61,8 +100,12 @@ def check_parameters(path: str, given: Any) -> None:
 
 
 def _filter(name: str, row: Filter) -> dict[str, Any]:
-    schema: dict[str, Any] = {"enum": ["0", "1"]} if row.kind == "state" else {"type": "string"}
+    schema: dict[str, Any] = (
+        {"type": "string", "enum": ["0", "1"]} if row.kind == "state" else {"type": "string"}
+    )
+    if row.choices:
+        schema |= {"enum": [*row.choices]}
     if row.kind in ("text", "choice"):
-        schema = {"type": "array", "items": {"enum": [*row.choices]} if row.choices else schema}
+        schema = {"type": "array", "items": schema}
     meaning = row.help or row.title
     return {"name": name, "in": "query", "description": meaning, "schema": schema}

@@ -22,6 +22,7 @@ def routes() -> list[tuple[str, Any]]:
     # Each index has these routes; those of the first one also work without its name.
     ours = [
         (r"(\.(?P<format>json))?", search.search_page),
+        (r"\.csv", search.search_csv),
         (r"/judge", judgments.judge),
         (r"/suggest\.json", endpoints.suggest),
         (r"/status\.json", endpoints.status),
@@ -32,6 +33,7 @@ def routes() -> list[tuple[str, Any]]:
         (r"/(?P<page>note|similar)(\.(?P<format>json|md))?", note.note_by_name),
         (r"/similar/(?P<id>[^/]+?)(\.(?P<format>json))?", similar.similar_notes),
         (r"/note/(?P<id>[^/]+?)(\.(?P<format>json|md))?", note.note),
+        (r"/.+?(\.(?P<format>json))?", endpoints.no_such_page),
     ]
     file = r"(?P<stem>[a-z_]+)\.(?P<fingerprint>[0-9a-f]+)\.(?P<kind>css|js)"
     return [

@@ -389,17 +389,56 @@ def _suggestions(urls: Urls, results: Results, filters: Sequence[LabeledUrl]) ->
 
 async def _json(request: Request, database: Database, response: SearchResponse) -> Response:
     datasette, results = database.ds, response.results
-    urls = Urls(datasette, request.args, f"{SEARCH_PATH}.json")
-    next_url = None
-    if results.next_offset is not None:
-        next_url = datasette.absolute_url(request, urls.search(drop=(), _next=results.next_offset))
     more: dict[str, Any] = {}
     if request.args.get("_facets") == "1":
+        urls = Urls(datasette, request.args, f"{SEARCH_PATH}.json")
         counted = await _facets(database, results)
         groups = facets.facet_groups(urls, results.plan.query, counted) if counted else ()
         more["facets"] = {group.name: [*map(asdict, group.choices)] for group in groups}
     rerank = request.args.get("rerank") or None
+    next_url = _next_url(datasette, request, results.next_offset, "json")
     body = json_body(
         results, response.notices, response.timing_ms, rerank, next_url=next_url, **more
     )
     return endpoints.rows_response(datasette, request, body)
+
+
+def _next_url(datasette: Datasette, request: Request, offset: int | None, form: str) -> str | None:
+    if offset is None:
+        return None
+    urls = Urls(datasette, request.args, f"{SEARCH_PATH}.{form}")
+    return str(datasette.absolute_url(request, urls.search(drop=(), _next=offset)))
+
+
+# --- CSV, as Datasette writes it
+
+# Results that one statement of a whole table finds.
+STREAMED = 1000
+
+
+@views.view(path=".csv")
+async def search_csv(
+    datasette: Datasette, request: Request, database: Database, is_json: bool
+) -> Response:
+    """Respond with a page of results as CSV, or with all of them."""
+    is_whole = bool(request.args.get("_stream"))
+    if is_whole and not datasette.setting("allow_csv_stream"):
+        raise PageError("CSV streaming is disabled", 400)
+    if request.method == "HEAD":
+        return responses.text_response(datasette, "")
+    given = {name: request.args.getlist(name) for name in request.args}
+    search_request = _read_request(given, None, None)
+    if is_whole:
+        search_request = replace(search_request, size=STREAMED)
+    wait = read_number("_wait", request.args.get("_wait"), WAIT, 0, MAX_WAIT)
+    options: dict[str, Any] = {"wait": wait, "by_words_first": False}
+    hits: list[Hit] = []
+    offset: int | None = search_request.offset
+    while offset is not None:
+        response = await respond(database, replace(search_request, offset=offset), **options)
+        hits += response.hits
+        offset = response.results.next_offset
+        if not is_whole:
+            break
+    next_url = _next_url(datasette, request, offset, "csv")
+    return endpoints.csv_response(datasette, request, hits, next_url)

@@ -29,10 +29,19 @@ def options_response(datasette: Datasette, methods: str) -> Response:
 
 def json_response(datasette: Datasette, body: Any, status: int = 200) -> Response:
     """Return JSON, which other sites may read if Datasette's CORS is on."""
-    headers = {"x-content-type-options": "nosniff"}  # browsers must not take notes for HTML
+    return _for_programs(datasette, Response.json(body, status=status))
+
+
+def text_response(datasette: Datasette, text: str, kind: str = "text/plain") -> Response:
+    """Return text, which other sites may read if Datasette's CORS is on."""
+    return _for_programs(datasette, Response(text, content_type=f"{kind}; charset=utf-8"))
+
+
+def _for_programs(datasette: Datasette, response: Response) -> Response:
+    response.headers["x-content-type-options"] = "nosniff"  # browsers mustn't take it for HTML
     if datasette.cors:
-        add_cors_headers(headers)
-    return Response.json(body, status=status, headers=headers)
+        add_cors_headers(response.headers)
+    return response
 
 
 async def html_response(

@@ -18,6 +18,7 @@ from ...search import connection as search_connection
 from ...search import sql_search
 from ...search.redaction import masking
 from ...sqlite import sqlite3
+from . import other_databases
 from .databases import sidecar_database, sidecar_databases
 from .settings import config, redacts, setting_list
 
@@ -36,6 +37,7 @@ async def start(datasette: Datasette) -> None:
     if setting_list(datasette, "hidden_tags"):
         for each in await sidecar_databases(datasette):
             each.cached_size = 0  # Datasette tells everybody, and it grows with hidden notes
+    await other_databases.start(datasette)
     database = await sidecar_database(datasette)
     setting = config(datasette).get("warm_up")
     if database is None or (setting is not None and not setting):
@@ -55,9 +57,10 @@ async def start(datasette: Datasette) -> None:
 
 @index_file.as_damage()
 def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> None:
-    """Register the SQL functions on a connection; some of them only if it is to the index file."""
+    """Register the SQL functions on a connection to an index, or to another file."""
     search_connection.register(connection)
     if not index_file.is_sidecar_connection(connection):
+        other_databases.register(datasette, connection)
         return
     index_file.wait_for_writers(connection)
     search_connection.register_embed(connection)

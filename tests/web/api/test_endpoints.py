@@ -7,9 +7,14 @@ Tests ``search/results/json.py`` and ``web/api/openapi.py``.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -20,11 +25,13 @@ import pytest
 import yaml
 from datasette.app import Datasette
 from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from datasette_bear_search.demo import BearFile, BearNote, write_library
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.web.api import openapi
 from datasette_bear_search.web.api.openapi import SEARCH_PATH
+from datasette_bear_search.web.pages import search
 from tests.support.agents import serving
 from tests.support.client import get
 from tests.support.datasettes import IS_1_0, configured, cookies, indexed
@@ -105,6 +112,79 @@ async def test_the_next_page_is_in_a_header(datasette):
     assert len(last.json()["rows"]) == 1
 
 
+async def test_rows_come_as_lines_of_json(datasette):
+    response = await get(datasette, SEARCH + "&_shape=array&_nl=on")
+    lines = [json.loads(line) for line in response.text.splitlines()]
+    assert lines == await rows(datasette, "&_shape=array")
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return [*csv.DictReader(io.StringIO(text))]
+
+
+async def test_the_search_gives_a_table(datasette):
+    response = await get(datasette, "/-/bear-search.csv?q=roof")
+    found = (await rows(datasette))["rows"]
+    shown = table(response.text)
+    for name in ("title", "key", "page_url", "why"):
+        assert [row[name] for row in shown] == [row[name] for row in found]
+    assert {row["tags"] for row in shown} == {"cabin", "private", ""}
+    assert "The roof leaks. Roof of the shed" in {row["text"] for row in shown}
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    assert response.headers["access-control-allow-origin"] == "*"
+
+
+async def test_a_table_is_paged_or_whole(datasette, monkeypatch):
+    first = await get(datasette, "/-/bear-search.csv?q=roof&_size=1&_col=title&_header=off")
+    titles = [row["title"] for row in (await rows(datasette))["rows"]]
+    assert first.text.rstrip().partition(",")[2] == titles[0]
+    [address] = re.findall(r'<http://localhost([^>]+)>; rel="next"', first.headers["link"])
+    following = await get(datasette, address)
+    assert [row[1] for row in csv.reader(io.StringIO(following.text))] == titles[1:2]
+    monkeypatch.setattr(search, "STREAMED", 2)
+    whole = await get(datasette, "/-/bear-search.csv?q=roof&_size=1&_stream=on&_dl=on")
+    assert len(table(whole.text)) == 3
+    assert "link" not in whole.headers
+    assert whole.headers["content-disposition"] == 'attachment; filename="notes.csv"'
+    assert whole.headers["content-type"] == "text/csv; charset=utf-8"
+
+
+async def test_a_table_is_as_large_as_datasette_allows(index, monkeypatch):
+    datasette = Datasette([str(index)], settings={"max_csv_mb": 1})
+    columns = (*openapi.CSV_COLUMNS[:2], "text")
+    await get(datasette, "/-/bear-search.csv?_stream=on")
+    monkeypatch.setattr(openapi, "CSV_COLUMNS", columns * 20_000)
+    assert await error(datasette, "/-/bear-search.csv") == "CSV contains more than 1 MB"
+
+
+async def test_a_whole_table_needs_datasettes_permission(index):
+    datasette = Datasette([str(index)], settings={"allow_csv_stream": False})
+    assert "disabled" in await error(datasette, "/-/bear-search.csv?_stream=on")
+    await get(datasette, "/-/bear-search.csv")
+
+
+async def test_an_unknown_address_says_where_they_are_listed(datasette):
+    for path in ("nope.json", "status", "suggest.jsonl", "note/1/2.json"):
+        response = await get(datasette, f"/-/bear-search/{path}", 404)
+        assert "There is no such page. /-/bear-search/openapi.json lists" in response.text
+    answer = (await get(datasette, "/-/bear-search/nope.json", 404)).json()
+    assert answer["errors"] == [answer["error"]]
+
+
+async def test_the_stored_query_has_pages(datasette):
+    async def titles(**more):
+        params = {"q": "roof", "_shape": "array", **more}
+        found = (await datasette.client.get("/notes/bear_search.json", params=params)).json()
+        return [row["title"] for row in found]
+
+    everything = await titles()
+    assert len(everything) == 3
+    assert await titles(size=1) == everything[:1]
+    assert await titles(size=2, offset=1) == everything[1:]
+    assert await titles(size="", offset="x") == everything
+
+
 async def test_the_largest_page_is_max(datasette):
     assert len((await rows(datasette, "&_size=max"))["rows"]) == 3
     await get(datasette, "/-/bear-search?q=roof&_size=max")
@@ -118,7 +198,15 @@ async def test_the_largest_page_is_max(datasette):
         (SEARCH + "&zzz=1", "There are: q, mode"),
         ("/-/bear-search/similar/1.json?unlinkd=1", "Did you mean unlinked?"),
         ("/-/bear-search/suggest.json?query=r", "There is no parameter 'query'"),
-        ("/-/bear-search/status.json?x=1", "There is no parameter 'x'"),
+        ("/-/bear-search/status.json?x=1", "There is no parameter 'x'. This address takes none."),
+        ("/-/bear-search/note/1.json?x=1", "There are: q, passage."),
+        (SEARCH + "&_extra=count", "There is no parameter '_extra'. All keys are returned"),
+        (SEARCH + "&_facet=tags", "Use _facets=1."),
+        (SEARCH + "&_facet_size=3", "Use _facets=1."),
+        (SEARCH + "&_sort_desc=created", "Use sort."),
+        (SEARCH + "&_where=1", "Use the filters."),
+        ("/-/bear-search.csv?q=roof&_col=snippet", "_col must be one of id, title, text"),
+        ("/-/bear-search.csv?q=roof&_shape=array&x=1", "There is no parameter 'x'"),
         ("/-/bear-search/note/1.json?passag=1", "Did you mean passage?"),
     ],
 )
@@ -179,7 +267,10 @@ async def test_the_description_of_the_api_is_that_of_the_code():
     assert shown == json.loads(json.dumps(openapi.description())), (
         "docs/openapi.json is old: write json.dumps(openapi.description(), indent=1) into it"
     )
-    assert shown["openapi"] == "3.1.0"
+    OpenAPIV31SpecValidator(shown).validate()
+    for name, schema in shown["components"]["schemas"].items():
+        if "properties" in schema:
+            assert schema["properties"].keys() - {*schema["required"]} <= {"facets"}, name
     for schema in shown["components"]["schemas"].values():
         Draft202012Validator.check_schema(schema)
     references = set(re.findall(r'"#/components/(\w+)/(\w+)"', json.dumps(shown)))
@@ -210,7 +301,10 @@ def values(schema: dict[str, Any]) -> Iterator[str]:
 async def test_the_api_accepts_and_returns_what_its_description_says(datasette):
     for path, methods in openapi.description()["paths"].items():
         operation, address = methods["get"], path.replace("{id}", "1")
+        if not path.endswith(".json") or "302" in operation["responses"]:
+            continue
         schema = whole(operation["responses"]["200"])["content"]["application/json"]["schema"]
+        schema = schema.get("anyOf", [schema])[0]
         for parameter in operation["parameters"]:
             if parameter["in"] == "query":
                 for value in values(parameter["schema"]):
@@ -228,6 +322,57 @@ async def test_the_api_accepts_and_returns_what_its_description_says(datasette):
     refused = whole(operation["responses"]["404"])["content"]["application/json"]["schema"]
     answer = (await get(datasette, "/-/bear-search/note/99.json", 404)).json()
     assert [*differences(refused, answer, "error")] == []
+
+
+@pytest.mark.parametrize("path", [".json", "/similar/{id}.json"])
+async def test_each_shape_is_described(datasette, path):
+    described = openapi.description()
+    answer = whole(described["paths"][SEARCH_PATH + path]["get"]["responses"]["200"])
+    schemas = answer["content"]["application/json"]["schema"]["anyOf"]
+    address = SEARCH_PATH + path.replace("{id}", "1")
+    for number, shape in enumerate(("objects", "array", "arrayfirst", "arrays", "object")):
+        body = (await get(datasette, f"{address}?_shape={shape}")).json()
+        valid = [
+            Draft202012Validator({**each, "components": described["components"]}).is_valid(body)
+            for each in schemas
+        ]
+        assert [*map(bool, valid)].index(True) == number, shape
+
+
+async def test_a_generated_client_searches(index, tmp_path):
+    tools = os.environ.get("BEAR_SEARCH_CLIENT_GENERATOR")
+    if not tools:
+        pytest.skip("openapi-python-client isn't installed")
+    environment = {**os.environ, "PYTHONPATH": f"{tools}:{tmp_path}", "PATH": os.environ["PATH"]}
+    document = str(ROOT / "docs" / "openapi.json")
+    command = [sys.executable, "-m", "openapi_python_client", "generate", "--path", document]
+    command += ["--output-path", str(tmp_path / "notes_client"), "--meta", "none"]
+    made = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "rror" not in made.stdout + made.stderr
+    with serving(Datasette([str(index)])) as root:
+        use = [sys.executable, "-c", USE_OF_CLIENT, root]
+        used = subprocess.run(use, env=environment, capture_output=True, text=True)
+    assert used.stdout.splitlines() == ["3", "private", "Cabin roof", "balance"], used.stderr
+
+
+USE_OF_CLIENT = """
+import sys
+from notes_client import Client
+from notes_client.api.default import note, search, similar, status, suggest
+from notes_client.models import SearchFacets, SearchMode, SearchSort
+
+client = Client(sys.argv[1])
+options = {"mode": SearchMode.KEYWORD, "field_facets": SearchFacets("1")}
+found = search.sync(client=client, q="roof", **options)
+print(len(found.rows))
+print(suggest.sync(client=client, q="tag:pri").suggestions[0].label.removeprefix("tag:").strip("#"))
+print(note.sync(1, client=client).note.title)
+assert similar.sync(1, client=client).note.id == 1
+assert found.query.words == ["roof"] and found.facets and found.rows[0].passage
+assert status.sync(client=client).index.notes == 3
+print(search.sync(client=client, q="roof", balance=7, sort=SearchSort.OLDEST).error.split()[0])
+"""
 
 
 def whole(schema: dict[str, Any]) -> dict[str, Any]:

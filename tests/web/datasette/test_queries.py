@@ -270,11 +270,6 @@ async def test_other_databases_have_no_such_queries(index, tmp_path):
     datasette = Datasette([other, str(index("--no-semantic"))])
     await get(datasette, "/other/bear_search.json?q=roof", 404)
     assert (await get(datasette, "/other.json")).json()["queries"] == []
-    for function in ("bear_search('roof')", "bear_similar(1)"):
-        path = "/other/-/query.json" if IS_1_0 else "/other.json"
-        response = await datasette.client.get(path, params={"sql": f"select {function}"})
-        assert response.status_code == 400
-        assert "no such function" in response.text
 
 
 async def test_the_owner_s_own_query_of_that_name_stays(index):

@@ -1,0 +1,88 @@
+"""Notes that programs add: a file of JSON lines beside the index, which is indexed like others.
+
+The index itself holds nothing that isn't elsewhere, so that it can be made again at any time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..notes import Note
+from ..sources.base import SourceConfig, SourceError
+from .file import database
+from .file.database import not_writable
+
+KIND = "json"
+# The fields of a note that are stored; the others are read from its text.
+FIELDS = (
+    "key", "title", "body", "tags", "created", "modified", "url", "pinned", "archived", "trashed",
+    "attachments",
+)  # fmt: skip
+_NAME = re.compile(r"\w[\w-]*")
+
+
+def config(path: Path, source: str, known: Mapping[str, SourceConfig]) -> SourceConfig:
+    """Return how to read the notes that programs add to a source, or raise SourceError.
+
+    :param path: the index file
+    :param known: the index's sources
+    """
+    if not _NAME.fullmatch(source):
+        raise SourceError(f"A source's name has letters, digits, - and _: not {source!r}.")
+    file = path.resolve().with_name(f"{path.stem}.{source}.jsonl")
+    made = SourceConfig(source, KIND, str(file), {"fields": {name: [name] for name in FIELDS}})
+    same = known.get(source, made)
+    if (same.kind, same.location) != (made.kind, made.location):
+        raise SourceError(
+            f"The index already has another source named {source}. Choose another name with source="
+        )
+    return made
+
+
+def write(file: Path, notes: Iterable[Note], remove: Collection[str] = ()) -> None:
+    """Add notes to a source's file, or replace those with the same keys.
+
+    :param remove: keys of notes to remove
+    """
+    with _locked(file):
+        known = _read(file)
+        known |= {note.key: _line(note) for note in notes}
+        for key in remove:
+            known.pop(key, None)
+        draft = file.with_name(f"{file.name}.new")
+        # Notes are private, so on a shared machine nobody else may read the file.
+        with open(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as lines:
+            lines.writelines(known.values())
+        os.replace(draft, file)
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    import filelock
+
+    try:
+        database.make_private_folder(file.parent)
+        with filelock.FileLock(f"{file}.lock", mode=0o600):
+            yield
+    except OSError as error:
+        raise not_writable(file, error) from None
+
+
+def _read(file: Path) -> dict[str, bytes]:
+    if not file.exists():
+        return {}
+    lines = file.read_bytes().splitlines(keepends=True)
+    return {json.loads(line)["key"]: line for line in lines}
+
+
+def _line(note: Note) -> bytes:
+    values: dict[str, Any] = {name: getattr(note, name) for name in FIELDS}
+    values["tags"] = [tag if isinstance(tag, str) else tag.name for tag in note.tags]
+    values = {name: value for name, value in values.items() if value or name in ("key", "body")}
+    return json.dumps(values).encode() + b"\n"

@@ -1,0 +1,128 @@
+"""What is ready, how fresh the index is, and its sources: for JSON and the Python API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..embeddings import registry
+from ..embeddings.base import ModelUnavailable
+from ..index import freshness
+from ..index.file import database
+from ..index.file import sources as stored_sources
+from ..index.file.database import State
+from ..index.file.schema import EMBEDDED
+from ..sqlite import sqlite3
+from .engine import changed_notice, pending_notice, semantic_obstacle
+
+
+@dataclass(frozen=True)
+class ModelStatus:
+    name: str | None
+    state: str  # loaded, loading, not loaded, failed or absent, in this process
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class VectorStatus:
+    passages: int
+    embedded: int
+    pending: int
+
+
+@dataclass(frozen=True)
+class IndexStatus:
+    notes: int
+    indexed: str | None
+    changed: int  # notes that changed since then
+
+
+@dataclass(frozen=True)
+class SourceStatus:
+    name: str
+    kind: str
+    notes: int
+    read: str | None  # when
+    error: str | None  # of the last reading
+    next_try: str | None
+
+
+@dataclass(frozen=True)
+class Status:
+    ready: bool  # whether notes are found by meaning at once
+    model: ModelStatus
+    vectors: VectorStatus
+    index: IndexStatus
+    sources: tuple[SourceStatus, ...]
+    notices: tuple[str, ...]  # for people
+
+
+def read_status(connection: sqlite3.Connection) -> tuple[Status, State]:
+    """Return what the index file says; complete it with :func:`completed`."""
+    state = database.read_state(connection)
+    obstacle = semantic_obstacle(state, database.has_vector_extension(connection))
+    is_embedded = f"vector_state = '{EMBEDDED}'"
+    sql = f"select count(*), count(*) filter (where {is_embedded}) from passages"
+    passages, embedded = connection.execute(sql).fetchone()
+    sources = tuple(
+        SourceStatus(
+            name,
+            stored.config.kind,
+            stored.notes,
+            stored.read,
+            stored.error or None,
+            stored.next_try,
+        )
+        for name, stored in stored_sources.read_sources(connection).items()
+    )
+    status = Status(
+        obstacle is None,
+        ModelStatus(None, "absent", None),
+        VectorStatus(passages, embedded, state.pending),
+        IndexStatus(sum(each.notes for each in sources), state.indexed, 0),
+        sources,
+        tuple(filter(None, (obstacle, pending_notice(state)))),
+    )
+    return status, state
+
+
+def completed(
+    status: Status, state: State, path: Path, shown: Callable[[str], str] = str
+) -> Status:
+    """Add what the model and the sources say, which may take long.
+
+    :param path: the index file
+    :param shown: masks secrets in a text
+    """
+    model = _model_status(state)
+    changed = freshness.changes_since_indexing(path)
+
+    def shown_or_none(text: str | None) -> str | None:
+        return text and shown(text)
+
+    return Status(
+        status.ready and model.state == "loaded",
+        ModelStatus(shown_or_none(model.name), model.state, shown_or_none(model.problem)),
+        status.vectors,
+        replace(status.index, changed=changed),
+        tuple(
+            replace(each, name=shown(each.name), error=shown_or_none(each.error))
+            for each in status.sources
+        ),
+        tuple(map(shown, filter(None, (*status.notices, changed_notice(changed))))),
+    )
+
+
+def _model_status(state: State) -> ModelStatus:
+    if not state.model:
+        return ModelStatus(None, "absent", None)
+    embedder = registry.get_embedder(state.model)
+    found, problem = embedder.status, embedder.failure
+    if found != "loaded":
+        try:
+            if not registry.is_here(state.model):
+                embedder.load()  # fails at once with the reason
+        except ModelUnavailable as error:
+            found, problem = "absent", str(error)
+    return ModelStatus(state.model, found, None if found == "loaded" else problem)
