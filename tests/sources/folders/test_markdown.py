@@ -390,9 +390,9 @@ def test_a_link_in_a_page_whose_label_is_its_address_is_a_link(tmp_path: Path) -
         ("<h1>Heading</h1><p>Text</p>", "Heading", "Text"),
         ("<title>Title</title><h1>Heading</h1><p>Text</p>", "Title", "# Heading\n\nText"),
         ("<p>2 &lt; 3 &amp; snake_case * x", "page", "2 < 3 & snake_case * x"),
-        ("<script>never closed <p>Text", "page", ""),
+        ("<script>never closed <p>Text", "page", "never closed\n\nText"),
         ("<p>What no parser <![~ takes", "page", "What no parser <![~ takes"),
-        ("<details><summary>aa</summary>bb</details>", "page", "aa\n\nbb"),
+        ("<details><summary>aa</summary>bb</details>", "page", "**aa**\n\nbb"),
         (
             "<header>aa</header><address>bb</address><label>cc</label>dd",
             "page",
