@@ -197,7 +197,7 @@ class NoteFolder(FileSource, Incremental):
     def _parse(self, file: File, text: str) -> ParsedFile:
         """Parse a file, or raise Unreadable if it isn't a note."""
 
-    def _url(self, file: File) -> str | None:
+    def _url(self, file: File, title: str) -> str | None:
         return None
 
     def _excludes(self, key: str, include_trashed: bool) -> bool:
@@ -298,7 +298,7 @@ class NoteFolder(FileSource, Incremental):
             created=created,
             modified=later(created, parsed.modified or timestamp_from_seconds(file.modified)),
             trashed=parsed.trashed or self._is_trashed(file.key),
-            url=self._url(file),
+            url=self._url(file, parsed.title),
             stamp=prefix + ",".join(sorted(hashes | file_hashes)),
             **metadata.note_fields(),
             **self._with_files(files),

@@ -141,9 +141,8 @@ class LogseqGraph(NoteFolder):
                     found[key] = ",".join(sorted(map(alias_hash, filter(None, names))))
         return found
 
-    def _url(self, file: File) -> str:
-        page = quote(self._link_name(file.key), safe="")
-        return f"{NOTE_URL}{quote(self.graph, safe='')}?page={page}"
+    def _url(self, file: File, title: str) -> str:
+        return f"{NOTE_URL}{quote(self.graph, safe='')}?page={quote(title, safe='')}"
 
     def _parse(self, file: File, text: str) -> ParsedFile:
         if file.suffix == org.SUFFIX:

@@ -132,7 +132,7 @@ class MarkdownFolder(NoteFolder):
         parsed = self._with_properties(properties, problem, title, body, created)
         return replace(parsed, title_line=below[: len(below) - len(body)])
 
-    def _url(self, file: File) -> str | None:
+    def _url(self, file: File, title: str) -> str | None:
         if not self.url:
             return None
         absolute = quote(os.fsencode(os.path.abspath(file.path).replace(os.sep, "/")))

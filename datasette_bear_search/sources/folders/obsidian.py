@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -88,7 +89,7 @@ class ObsidianVault(NoteFolder):
     def _is_trashed(self, key: str) -> bool:
         return key.startswith(TRASH + "/")
 
-    def _url(self, file: File) -> str | None:
+    def _url(self, file: File, title: str) -> str | None:
         if self._is_trashed(file.key):
             return None
         path = quote(composed(file.key.removesuffix(".md")), safe="")
@@ -103,10 +104,11 @@ class ObsidianVault(NoteFolder):
         # Obsidian names a note after its file and shows that name above a first heading.
         title = front_matter.first(properties, front_matter.TITLES) or file.name
         heading, below = leading_heading(body)
-        if heading.casefold() == title.casefold():
-            body = below
+        line = body[: len(body) - len(below)] if heading.casefold() == title.casefold() else ""
         created = front_matter.date(properties, front_matter.CREATED) or file.day
-        return self._with_properties(properties, problem, title, body, created)
+        body = body.removeprefix(line)
+        parsed = self._with_properties(properties, problem, title, body, created)
+        return replace(parsed, title_line=line)
 
 
 def _parse_canvas(file: File, text: str) -> ParsedFile:

@@ -15,8 +15,8 @@ from ..files.opening import open_zip
 from .markdown_metadata import leading_heading
 from .text import first_timestamp
 
-# Characters times the deepest nesting. Worse pages keep only their words: each quote or list indents
-# its lines, and 100,000 paragraphs in 90 nested quotes took 18 s.
+# Characters times the deepest nesting. Worse pages keep only their words: quotes and lists indent
+# each line, and 100,000 paragraphs in 90 nested quotes took 18 s.
 DEEPEST_PAGE = 50_000_000
 
 # Bytes of XML in a Word document: larger ones aren't opened. Of those above the second limit, only
@@ -36,8 +36,10 @@ _NOT_WORDS = """
 _CREATED = "created date dcterms.created article:published_time creation-date".split()
 _MODIFIED = "updated modified dcterms.modified article:modified_time last-modified".split()
 
-# A placeholder for a site generator as the page's first words or in its title.
-_TEMPLATE = re.compile(r"\s*(?:<[^<>]*>\s*)*\{[{%]|[\s\S]*?<title>[^<{]*\{[{%]", re.IGNORECASE)
+# A placeholder for a site generator as the page's first words, in its title or below front matter.
+_TEMPLATE = re.compile(
+    r"\s*(?:<[^<>]*>\s*)*\{[{%]|[\s\S]*?<title>[^<{]*\{[{%]|---\n[\s\S]*?\{[{%]", re.IGNORECASE
+)
 _TAG = re.compile(r"<[^<>]*>")
 # Tags of elements that nest. Others are empty, or end by themselves where the next one begins.
 _OPENING_OR_CLOSING = re.compile(

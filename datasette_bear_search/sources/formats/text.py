@@ -104,7 +104,7 @@ def _decoded(data: bytes, encoding: str, problems: list[str]) -> str:
     except UnicodeDecodeError:
         text = None
     # A crash or a sync leaves a few NULs in a text, or many at its end. Pictures are full of them.
-    if (text is None or has_nul) and _control_share(data) > _MAX_CONTROL_SHARE:
+    if (text is None or has_nul) and _controls(data, text is None) > _MAX_CONTROL_SHARE:
         if not data.strip(b"\0"):  # after a crash, or a placeholder of a file in a cloud
             raise Unreadable(
                 "nothing but zeros, as if its text weren't on this disk", is_gone=False
@@ -144,9 +144,11 @@ def _utf_16(data: bytes) -> str:
     return "utf-16-be" if even > 0.4 * half and odd < 0.05 * half else ""
 
 
-def _control_share(data: bytes) -> float:
+def _controls(data: bytes, is_damaged: bool) -> float:
+    """Return the share of control characters, not counting a single one in valid UTF-8."""
     sample = data.rstrip(b"\0")[:_SAMPLE]
-    return 1 - len(sample.translate(None, delete=_CONTROLS)) / len(sample) if sample else 1.0
+    controls = len(sample) - len(sample.translate(None, delete=_CONTROLS))
+    return (controls if is_damaged else max(controls - 1, 0)) / len(sample) if sample else 1.0
 
 
 def _declared(data: bytes) -> str:

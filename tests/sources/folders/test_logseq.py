@@ -225,3 +225,4 @@ def test_a_page_opens_in_logseq(tmp_path: Path) -> None:
     note = logseq(tmp_path / "My graph", "- x", "pages/home___garden.md")
     assert note.url == "logseq://graph/My%20graph?page=home%2Fgarden"
     assert logseq(tmp_path / "copy", "- x", graph="Home").url == "logseq://graph/Home?page=Page"
+    assert logseq(tmp_path / "titled", "title:: Main Page\n\n- x").url.endswith("?page=Main%20Page")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from datasette_bear_search.markdown import plain_text
 from datasette_bear_search.notes import LONGEST_TITLE
 from datasette_bear_search.sources.files import archive
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
@@ -355,6 +356,22 @@ def test_other_text_files_are_read_if_their_suffix_is_named(tmp_path: Path) -> N
     }
 
 
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("# A* search", "A* search"),
+        ("# *args and **kwargs", "*args and **kwargs"),
+        ("# The A\\* search", "The A* search"),
+        ("# a_b_ c", "a_b_ c"),
+        ("# *All* of __it__", "All of it"),
+    ],
+)
+def test_marks_that_mean_no_emphasis_stay_in_titles(
+    tmp_path: Path, heading: str, title: str
+) -> None:
+    assert plain_text(markdown(tmp_path, heading).title) == title
+
+
 def test_a_page_of_html_is_a_note_in_markdown(tmp_path: Path) -> None:
     note = markdown(
         tmp_path,
@@ -420,6 +437,7 @@ def test_layouts_and_templates_of_a_site_are_not_notes(tmp_path: Path) -> None:
         {
             **dict.fromkeys(names, "Text"),
             "base.html": "<!doctype html><html><head><title>{% block title %}</title></head>",
+            "home.html": "---\nlayout: x\n---\n<style>a {b: c}</style>{% for post in posts %}",
             "list.html": '{{ define "main" }}\n<h1>{{ .Title }}</h1>',
             "tea.html": "<title>Tea</title><p>On <code>{{ x }}</code>",
         },
@@ -427,7 +445,7 @@ def test_layouts_and_templates_of_a_site_are_not_notes(tmp_path: Path) -> None:
     source = MarkdownFolder(tmp_path, "notes")
     assert [note.key for note in source.read()] == ["tea.html"]
     assert source.skipped == [
-        f"{name}: a template that a site is made from" for name in ("base.html", "list.html")
+        f"{name}.html: a template that a site is made from" for name in ("base", "home", "list")
     ]
 
 

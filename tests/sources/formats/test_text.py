@@ -132,6 +132,10 @@ def test_an_encoding_that_was_named_is_used_where_the_text_is_not_unicode() -> N
     assert decode(POLISH.encode(), "cp1250") == POLISH
 
 
+def test_a_short_note_may_have_a_control_character() -> None:
+    assert decode(b"Buy milk\0") == "Buy milk"
+
+
 @pytest.mark.parametrize(
     "data",
     [
