@@ -43,8 +43,9 @@ _PROPERTY = re.compile(
 )
 # Properties that only Logseq reads, such as how a block looks. LOGBOOK is a record of time spent.
 _FOR_LOGSEQ = re.compile(
-    r"^[ \t]*(?:background-color|card-[\w-]+|collapsed|created-at|heading|hl-[\w-]+|id"
-    r"|logseq\.[\w.-]+|ls-type|query-[\w-]+|updated-at)::(?:[ \t].*)?(?:\n|\Z)",
+    r"^(?:(?P<bullet>[ \t]*-)[ \t]+|[ \t]*)"
+    r"(?:background-color|card-[\w-]+|collapsed|created-at|heading|hl-[\w-]+|id|logseq\.[\w.-]+"
+    r"|ls-type|query-[\w-]+|updated-at)::(?:[ \t].*)?(?(bullet)|(?:\n|\Z))",
     re.MULTILINE,
 )
 _LOGBOOK = re.compile(
@@ -153,7 +154,7 @@ class LogseqGraph(NoteFolder):
         of_page, body = _page_properties(body)
         properties |= of_page
         if "::" in body:
-            body = _FOR_LOGSEQ.sub("", body)
+            body = _FOR_LOGSEQ.sub(lambda line: line["bullet"] or "", body)
         if ":LOGBOOK:" in body:
             body = _LOGBOOK.sub("", body)
         title = front_matter.first(properties, front_matter.TITLES) or self._link_name(file.key)

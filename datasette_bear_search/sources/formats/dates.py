@@ -28,7 +28,10 @@ _TIME = re.compile(r"(\d{1,2})(?:[:h]|\.(?=\d\d(?:\D|\Z)))(\d{2})(?::(\d{2}))?",
 _HALF = re.compile(r"\b[ap]\.?m\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+", re.ASCII)
 _YEAR = re.compile(r"(?:1[89]|20)\d\d", re.ASCII)
-_DOTTED = re.compile(r"(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})", re.ASCII)
+# 5.1.2024, and "ngày 5 tháng 1 năm 2024" in Vietnamese, where months have numbers
+_DOTTED = re.compile(
+    r"(?:ngày\s)?(\d{1,2})(?:\.\s?|\stháng\s)(\d{1,2})(?:\.\s?|,?\s(?:năm\s)?)(\d{4})", re.I
+)
 _EASTERN = re.compile(
     r"(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일号號]"
     r"(?:[^\d:]*?(上午|下午|晚上|午前|午後|오전|오후)?\s?"

@@ -191,9 +191,15 @@ _SECONDS = re.compile(r"\d{9,10}|\d{13}", re.ASCII)
 # Dates without a year are rejected, because a parser would assume the current one.
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d{2}(?!\d)", re.ASCII)
 
-# A link to a daily note, quoted or with a label, and JavaScript's name of the time zone.
+# A link to a daily note, quoted or with a label.
 _LINKED = re.compile(r"[\"']*\[\[(?:[^\[\]|]*/)?([^\[\]|/]+)(?:\|[^\[\]]*)?\]\][\"']*")
-_ZONE_NAME = re.compile(r"GMT([+-]\d{4}) \([^()]*\)", re.ASCII)
+# What programs and people add: Notion's "@", Org's brackets, JavaScript's GMT, names of the zone, and
+# the weekday after a day.
+_NOISE = re.compile(
+    r"^[@<\[]+|[>\]]+$|(?:GMT|UTC)(?=[+-]\d)|\s*(?:\([^()]*\)|\[[\w/]+\]$)"
+    r"|(?<=\d\d\d\d[-/]\d\d[-/]\d\d)\s+[^\W\d_]+\.?(?=\s|$)"
+)
+_ZONE_HOUR = re.compile(r"(?<=[ \d][+-])\d$", re.ASCII)
 
 _LONGEST_DATE = 100  # characters
 
@@ -217,7 +223,10 @@ def parse_timestamp(value: object) -> str | None:
             return timestamp_from_seconds(int(text) / (1000 if len(text) > 10 else 1))
         if match := _LINKED.fullmatch(text):
             return parse_timestamp(match[1].removesuffix(".md"))
-        text = _ZONE_NAME.sub(r"\1", text)
+        plain = _NOISE.sub("", text if text.isascii() else _with_western_digits(text))
+        plain = _ZONE_HOUR.sub(r"0\g<0>", plain)
+        if plain.strip() != text:
+            return parse_timestamp(plain)
         return _parsed_by_dateutil(text) or _in_words(text)
     except (ValueError, OverflowError, OSError):
         return None
@@ -234,6 +243,10 @@ def timestamp_from_seconds(seconds: float) -> str | None:
         return _iso(datetime.fromtimestamp(seconds, timezone.utc))
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def _with_western_digits(text: str) -> str:
+    return "".join(str(int(each)) if each.isdecimal() else each for each in text)
 
 
 def _in_words(text: str) -> str | None:
