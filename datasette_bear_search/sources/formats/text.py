@@ -193,8 +193,8 @@ _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d{2}(?!\d)", re.ASCII)
 
 # A link to a daily note, quoted or with a label.
 _LINKED = re.compile(r"[\"']*\[\[(?:[^\[\]|]*/)?([^\[\]|/]+)(?:\|[^\[\]]*)?\]\][\"']*")
-# What programs and people add: Notion's "@", Org's brackets, JavaScript's GMT, names of the zone, and
-# the weekday after a day.
+# What programs and people add: Notion's "@", brackets, "GMT" or the zone's name, and the weekday
+# after a day.
 _NOISE = re.compile(
     r"^[@<\[]+|[>\]]+$|(?:GMT|UTC)(?=[+-]\d)|\s*(?:\([^()]*\)|\[[\w/]+\]$)"
     r"|(?<=\d\d\d\d[-/]\d\d[-/]\d\d)\s+[^\W\d_]+\.?(?=\s|$)"

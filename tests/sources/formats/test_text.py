@@ -217,7 +217,8 @@ def test_dates_are_read_in_the_shapes_that_people_and_programs_write(written, mo
         "5 בינואר 2024", "5 يناير 2024", "5 जनवरी 2024",
         "2024年1月5日", "2024年01月05日（金）", "2024년 1월 5일", "２０２４年１月５日",
         "05.01.2024", "5. 1. 2024", "ngày 5 tháng 1 năm 2024", "٥ يناير ٢٠٢٤", "٢٠٢٤-٠١-٠٥",
-        "@January 5, 2024", "@2024年1月5日", "2024/01/05 (金)", "2024-01-05 ven.", "<2024-01-05 Fri>",
+        "@January 5, 2024", "@2024年1月5日", "2024/01/05 (金)", "2024-01-05 ven.",
+        "<2024-01-05 Fri>",
     ],
 )  # fmt: skip
 def test_days_are_read_in_many_languages(written: str) -> None:
