@@ -82,7 +82,7 @@ def parse_html(html: str) -> Page:
     steps = (-1 if match[1] else 1 for match in _OPENING_OR_CLOSING.finditer(html))
     page = _parsed(html) if max(accumulate(steps), default=0) * len(html) <= DEEPEST_PAGE else None
     words = unescape(_TAG.sub(" ", html)) if page is None else ""
-    problem = "nested so deeply that only its words are kept"
+    problem = "nested so deeply, or so damaged, that only its words are kept"
     return page or Page("", words_of(words), problem=problem)
 
 
@@ -155,7 +155,10 @@ def _parsed(html: str) -> Page | None:
         inline_data_media="alt_text_only",
         preprocessing=PreprocessingOptions(enabled=False),  # it drops forms
     )
-    converted = convert(html[:tail] + html[tail:].replace("<", "&lt;"), options)
+    try:
+        converted = convert(html[:tail] + html[tail:].replace("<", "&lt;"), options)
+    except Exception:  # such as for many control characters
+        return None
     if any(str(warning.kind) == "depth_limit_exceeded" for warning in converted.warnings):
         return None
     text = _EMPTY.sub(r"\1", converted.content or "").strip()

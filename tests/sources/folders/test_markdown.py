@@ -12,6 +12,7 @@ from datasette_bear_search.markdown import plain_text
 from datasette_bear_search.notes import LONGEST_TITLE
 from datasette_bear_search.sources.files import archive
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
+from datasette_bear_search.sources.formats.documents import parse_html
 from datasette_bear_search.sources.registry import kind_of
 from tests.support.exports import folder_of
 from tests.support.note_folders import (
@@ -452,6 +453,10 @@ def test_layouts_and_templates_of_a_site_are_not_notes(tmp_path: Path) -> None:
 def test_a_page_nested_thousands_deep_keeps_its_words(tmp_path: Path) -> None:
     note = markdown(tmp_path, "<div>" * 5000 + "deep &amp; down", "page.html")
     assert note.body == "deep & down"
+
+
+def test_a_page_full_of_control_characters_keeps_its_words(tmp_path: Path) -> None:
+    assert parse_html("<p>deep &amp; down</p>" + "\x01" * 500).markdown.startswith("deep & down")
 
 
 def test_a_page_too_long_to_be_parsed_keeps_its_words(tmp_path: Path) -> None:
