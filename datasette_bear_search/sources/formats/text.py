@@ -218,7 +218,7 @@ def parse_timestamp(value: object) -> str | None:
         return None
     try:
         if match := _ISO.fullmatch(text) or _COMPACT.fullmatch(text):
-            return _from_parts(*match.groups())
+            return _iso(_from_parts(*match.groups()))
         if _SECONDS.fullmatch(text):
             return timestamp_from_seconds(int(text) / (1000 if len(text) > 10 else 1))
         if match := _LINKED.fullmatch(text):
@@ -227,7 +227,8 @@ def parse_timestamp(value: object) -> str | None:
         plain = _ZONE_HOUR.sub(r"0\g<0>", plain)
         if plain.strip() != text:
             return parse_timestamp(plain)
-        return _parsed_by_dateutil(text) or _in_words(text)
+        moment = _parsed_by_dateutil(text) or dates.parse(text)
+        return _iso(moment) if moment else None
     except (ValueError, OverflowError, OSError):
         return None
 
@@ -249,15 +250,6 @@ def _with_western_digits(text: str) -> str:
     return "".join(str(int(each)) if each.isdecimal() else each for each in text)
 
 
-def _in_words(text: str) -> str | None:
-    if not (parts := dates.parse(text)):
-        return None
-    year, month, day, hour, minute, second = parts
-    if hour is None:
-        return _iso(datetime(year, month, day, 12, tzinfo=timezone.utc))
-    return _iso(datetime(year, month, day, hour, minute, second))
-
-
 def later(created: str | None, modified: str | None) -> str | None:
     """Return when a note was modified, which is never before it was created."""
     return max(created, modified) if created and modified else modified
@@ -272,19 +264,18 @@ def _from_parts(
     second: str,
     zone: str | None,
     half: str | None = None,
-) -> str:
-    if hour is None:
-        return _iso(datetime(int(year), int(month), int(day), 12, tzinfo=timezone.utc))
-    of_day = int(hour) % 12 + 12 * (half in ("P", "p")) if half else int(hour)
-    moment = datetime(int(year), int(month), int(day), of_day, int(minute), int(second or 0))
+) -> datetime:
+    if hour and half:
+        hour = str(int(hour) % 12 + 12 * (half in "Pp"))
+    moment = dates.moment((year, month, day), hour, minute, second)
     if zone:
         digits = zone.replace(":", "")
         offset = "+0000" if digits.upper() in ("Z", "UTC") else digits.ljust(5, "0")
         moment = moment.replace(tzinfo=datetime.strptime(offset, "%z").tzinfo)
-    return _iso(moment)
+    return moment
 
 
-def _parsed_by_dateutil(text: str) -> str | None:
+def _parsed_by_dateutil(text: str) -> datetime | None:
     """Parse "May 1, 2024 9:30 AM", but not "1/5/2024", which may mean either of two days."""
     if not _YEAR.search(text):
         return None
@@ -303,9 +294,8 @@ def _parsed_by_dateutil(text: str) -> str | None:
     if len({moment.date() for moment in readings}) != 1:
         return None
     moment = readings.pop()
-    if readings:  # the text has no time
-        moment = moment.replace(hour=12, minute=0, second=0, tzinfo=timezone.utc)
-    return _iso(moment)
+    # If two differ, the text has no time.
+    return moment.replace(hour=12, minute=0, second=0, tzinfo=timezone.utc) if readings else moment
 
 
 def _iso(moment: datetime) -> str:
