@@ -7,7 +7,7 @@ import posixpath
 import re
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ from ..formats.markdown_metadata import (
     LinkTarget,
     Metadata,
     extract_metadata,
+    first_heading,
+    leading_heading,
     suffix,
 )
 from ..formats.text import decode, is_encoding, later, timestamp_from_seconds
@@ -67,6 +69,7 @@ class NoteFolder(FileSource, Incremental):
     whole_names = False
     tag_properties: Collection[str] = ("tags", "tag")
     hidden: Collection[str] = ()  # folders to read although their names begin with a dot
+    names_are_titles = False  # whether a note is called like its file, as in Obsidian
     tags_are_links = False  # whether a tag is also a link to the note of that name
 
     def __init__(
@@ -231,6 +234,20 @@ class NoteFolder(FileSource, Incremental):
         return extract_metadata(body)
 
     # --- The same for all subclasses
+
+    def _parse_markdown(self, file: File, text: str, name: str) -> ParsedFile:
+        """Parse a file of Markdown; ``name`` is its title if the text has none."""
+        properties, below, problem = front_matter.split(text)
+        heading, body = leading_heading(below)
+        title = front_matter.first(properties, front_matter.TITLES)
+        if not self.names_are_titles:
+            title = title or heading or first_heading(below)
+        title = title or name
+        if not heading or heading.casefold() != title.casefold():
+            body = below
+        created = front_matter.date(properties, front_matter.CREATED) or file.day
+        parsed = self._with_properties(properties, problem, title, body, created)
+        return replace(parsed, title_line=below[: len(below) - len(body)])
 
     def _with_properties(
         self, properties: dict[str, Any], problem: str, title: str, body: str, created: str | None
