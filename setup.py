@@ -108,13 +108,12 @@ setup(
     },
     python_requires=">=3.10",
     install_requires=[
-        "beautifulsoup4>=4.12",
         "charset-normalizer>=3",
         "datasette>=0.65",
         "filelock",
+        "html-to-markdown>=3.19",
         "mammoth>=1.11",
         "markdown-it-py[linkify]>=3",
-        "markdownify>=1",
         "mdit-py-plugins>=0.4",
         "nh3>=0.2.18",
         "numpy>=2",  # counts bits

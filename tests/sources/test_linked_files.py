@@ -237,6 +237,18 @@ def test_a_pdf_that_crashes_the_reader_ends_only_its_process(monkeypatch) -> Non
     assert pdf.pages(PERMIT) == ["Fee paid", "Shoreland zone setback"]
 
 
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("thermo\u2010\r\nstat", "thermostat"),
+        ("Gewächs\u00ad\nhaus", "Gewächshaus"),
+        ("Nord\u2010\nSüd", "Nord\u2010\nSüd"),
+    ],
+)
+def test_words_broken_at_a_lines_end_are_whole(text: str, joined: str) -> None:
+    assert pdf._joined(text) == joined
+
+
 # --- Changes
 
 

@@ -44,7 +44,7 @@ MOST_PARTS = 200
 # lines, too, but only a message goes on with headers, some of them usual ones.
 _SEPARATOR = re.compile(
     rb"\nFrom [^\n]*\n(?=(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){0,30}?"
-    rb"(?:Date|Delivered-To|From|Message-ID|MIME-Version|Received|Return-Path|Subject|To|X-[\w-]+):)",
+    rb"(?:Content-Type|Date|Delivered-To|From|Message-ID|MIME-Version|Received|Return-Path|Subject|To|X-[\w-]+):)",
     re.IGNORECASE,
 )
 _END_OF_HEADERS = re.compile(rb"\n\r?\n")

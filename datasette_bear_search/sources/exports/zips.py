@@ -26,6 +26,7 @@ from ..files.opening import is_zip, open_archive, open_inner
 from ..files.states import digest
 from ..folders import ParsedFile, front_matter
 from ..folders.markdown import HTML, MARKDOWN_SUFFIXES, MarkdownFolder
+from ..folders.obsidian import SETTINGS_FOLDER
 from ..formats.keep import is_keep
 from ..formats.markdown_metadata import suffix
 from ..formats.text import decode
@@ -59,6 +60,7 @@ class NotesZip(MarkdownFolder):
         with open_archive(self.path) as archive, ExitStack() as stack:
             skipped = list(archive.skipped)
             self._contents = _Contents(_parts(archive, stack, skipped), self, skipped)
+            self.names_are_titles = SETTINGS_FOLDER in getattr(archive, "hidden", ())
             self.app = "Notion" if self._contents.ids else self.app
             yield from super().read_changed(known, include_trashed=include_trashed)
 
@@ -66,7 +68,7 @@ class NotesZip(MarkdownFolder):
         return self._contents
 
     def _settings(self) -> tuple[object, ...]:
-        return (*super()._settings(), sorted(self._contents.ids))
+        return (*super()._settings(), self.names_are_titles, sorted(self._contents.ids))
 
     def _link_name(self, key: str) -> str:
         key = key.replace(f"_all{TABLE_SUFFIX}", TABLE_SUFFIX)  # the name of a database in links
@@ -75,9 +77,9 @@ class NotesZip(MarkdownFolder):
     def _link_folder(self, file: File) -> str:
         return self._contents.without_ids(file.folder)
 
-    def _url(self, file: File) -> str | None:
+    def _url(self, file: File, title: str) -> str | None:
         ids = _ID.findall(file.key)
-        return f"https://www.notion.so/{ids[-1]}" if ids else super()._url(file)
+        return f"https://www.notion.so/{ids[-1]}" if ids else super()._url(file, title)
 
     def _parse(self, file: File, text: str) -> ParsedFile:
         contents = self._contents

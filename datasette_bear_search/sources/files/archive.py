@@ -28,8 +28,9 @@ MOST_FILES = 500_000
 # Suffixes of files that may be somebody's notes. A source that doesn't read them says so.
 DOCUMENTS = frozenset(
     """
-    .adoc .bear2bk .canvas .csv .doc .docx .eml .enex .epub .htm .html .ipynb .markdown .mbox .md
-    .odt .one .opml .org .pages .pdf .rst .rtf .tex .text .textile .textpack .tsv .txt .wiki .zip
+    .adoc .bear2bk .bearbk .canvas .csv .doc .docx .eml .enex .epub .htm .html .ipynb .jex .log
+    .markdown .mbox .md .mediawiki .msg .norg .odt .one .opml .org .pages .pdf .rst .rtf .srt .tex
+    .text .textile .textpack .tid .tsv .txt .typ .vtt .wiki .zip
     """.split()
 )
 

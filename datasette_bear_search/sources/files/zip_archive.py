@@ -31,6 +31,7 @@ class Zip(Archive):
         self._zip_file, self._location = zip_file, location
         self._entries: dict[str, zipfile.ZipInfo] = {}
         self._unpacked = 0  # bytes
+        self.hidden: set[str] = set()  # names of files and folders that begin with a dot
         for entry in zip_file.filelist:
             self._add(entry)
 
@@ -68,11 +69,9 @@ class Zip(Archive):
         parts = path.split("/")
         if ".." in parts or parts[0] == "" or parts[0].endswith(":"):
             self.skipped.append(f"{path}: leads out of the archive")
-        elif (
-            parts[0] != "__MACOSX"
-            and parts[-1] not in ("Thumbs.db", "desktop.ini")
-            and not any(part.startswith(".") for part in parts)
-        ):
+        elif any(part.startswith(".") for part in parts):
+            self.hidden.update(part for part in parts if part.startswith("."))
+        elif parts[0] != "__MACOSX" and parts[-1] not in ("Thumbs.db", "desktop.ini"):
             self._entries[path] = entry
             stamp = f"{entry.CRC:08x}/{entry.file_size:x}"
             modified = math.nan

@@ -7,7 +7,7 @@ import posixpath
 import re
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ from ..formats.markdown_metadata import (
     LinkTarget,
     Metadata,
     extract_metadata,
+    first_heading,
+    leading_heading,
     suffix,
 )
 from ..formats.text import decode, is_encoding, later, timestamp_from_seconds
@@ -67,6 +69,7 @@ class NoteFolder(FileSource, Incremental):
     whole_names = False
     tag_properties: Collection[str] = ("tags", "tag")
     hidden: Collection[str] = ()  # folders to read although their names begin with a dot
+    names_are_titles = False  # whether a note is called like its file, as in Obsidian
     tags_are_links = False  # whether a tag is also a link to the note of that name
 
     def __init__(
@@ -197,7 +200,7 @@ class NoteFolder(FileSource, Incremental):
     def _parse(self, file: File, text: str) -> ParsedFile:
         """Parse a file, or raise Unreadable if it isn't a note."""
 
-    def _url(self, file: File) -> str | None:
+    def _url(self, file: File, title: str) -> str | None:
         return None
 
     def _excludes(self, key: str, include_trashed: bool) -> bool:
@@ -231,6 +234,20 @@ class NoteFolder(FileSource, Incremental):
         return extract_metadata(body)
 
     # --- The same for all subclasses
+
+    def _parse_markdown(self, file: File, text: str, name: str) -> ParsedFile:
+        """Parse a file of Markdown; ``name`` is its title if the text has none."""
+        properties, below, problem = front_matter.split(text)
+        heading, body = leading_heading(below)
+        title = front_matter.first(properties, front_matter.TITLES)
+        if not self.names_are_titles:
+            title = title or heading or first_heading(below)
+        title = title or name
+        if not heading or heading.casefold() != title.casefold():
+            body = below
+        created = front_matter.date(properties, front_matter.CREATED) or file.day
+        parsed = self._with_properties(properties, problem, title, body, created)
+        return replace(parsed, title_line=below[: len(below) - len(body)])
 
     def _with_properties(
         self, properties: dict[str, Any], problem: str, title: str, body: str, created: str | None
@@ -298,7 +315,7 @@ class NoteFolder(FileSource, Incremental):
             created=created,
             modified=later(created, parsed.modified or timestamp_from_seconds(file.modified)),
             trashed=parsed.trashed or self._is_trashed(file.key),
-            url=self._url(file),
+            url=self._url(file, parsed.title),
             stamp=prefix + ",".join(sorted(hashes | file_hashes)),
             **metadata.note_fields(),
             **self._with_files(files),

@@ -28,7 +28,7 @@ TRASHED = ("deleted", "trashed")  # Notable's and Boostnote's
 _FOR_PROGRAMS = frozenset(
     """
     banner collapsed cover cssclass cssclasses draft excalidraw-plugin guid icon id image
-    kanban-plugin lang language layout math nav_order order permalink position publish
+    kanban-plugin lang language layout math menu nav_order order permalink position publish
     sidebar_position slug template toc uid url uuid weight
     """.split()
 )
@@ -49,6 +49,8 @@ _BLOCK = re.compile(
 _DEEP_LINE = re.compile(rf"(?:[-?:][ \t]+){{{DEEPEST}}}")
 _SIMPLE_LINE = re.compile(r"(?P<name>[^\W\d_][\w-]{0,60}):(?:[ \t]+(?P<value>.*))?")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(?P<value>.+)")
+# A tag as people write it. For YAML it is a comment, which has a blank after the "#".
+_TAG_VALUE = re.compile(r"^([ \t]*(?:[\w-]+:|-)[ \t]+)(#[^\s#'][^'\n]*)$", re.MULTILINE)
 
 
 class _Invalid(Exception):
@@ -147,6 +149,7 @@ def _yaml(block: str) -> dict[str, Any] | None:
     # The import takes 10 ms. Only a server has imported yaml anyway, for Datasette.
     import yaml
 
+    block = _TAG_VALUE.sub(r"\1'\2'", block) if " #" in block else block
     # The base loader keeps values as text: a title "1.10" isn't a number, a tag "no" not a boolean.
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:

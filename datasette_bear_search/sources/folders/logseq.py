@@ -43,8 +43,9 @@ _PROPERTY = re.compile(
 )
 # Properties that only Logseq reads, such as how a block looks. LOGBOOK is a record of time spent.
 _FOR_LOGSEQ = re.compile(
-    r"^[ \t]*(?:background-color|card-[\w-]+|collapsed|created-at|heading|hl-[\w-]+|id"
-    r"|logseq\.[\w.-]+|ls-type|query-[\w-]+|updated-at)::(?:[ \t].*)?(?:\n|\Z)",
+    r"^(?:(?P<bullet>[ \t]*-)[ \t]+|[ \t]*)"
+    r"(?:background-color|card-[\w-]+|collapsed|created-at|heading|hl-[\w-]+|id|logseq\.[\w.-]+"
+    r"|ls-type|query-[\w-]+|updated-at)::(?:[ \t].*)?(?(bullet)|(?:\n|\Z))",
     re.MULTILINE,
 )
 _LOGBOOK = re.compile(
@@ -141,9 +142,8 @@ class LogseqGraph(NoteFolder):
                     found[key] = ",".join(sorted(map(alias_hash, filter(None, names))))
         return found
 
-    def _url(self, file: File) -> str:
-        page = quote(self._link_name(file.key), safe="")
-        return f"{NOTE_URL}{quote(self.graph, safe='')}?page={page}"
+    def _url(self, file: File, title: str) -> str:
+        return f"{NOTE_URL}{quote(self.graph, safe='')}?page={quote(title, safe='')}"
 
     def _parse(self, file: File, text: str) -> ParsedFile:
         if file.suffix == org.SUFFIX:
@@ -154,7 +154,7 @@ class LogseqGraph(NoteFolder):
         of_page, body = _page_properties(body)
         properties |= of_page
         if "::" in body:
-            body = _FOR_LOGSEQ.sub("", body)
+            body = _FOR_LOGSEQ.sub(lambda line: line["bullet"] or "", body)
         if ":LOGBOOK:" in body:
             body = _LOGBOOK.sub("", body)
         title = front_matter.first(properties, front_matter.TITLES) or self._link_name(file.key)

@@ -17,7 +17,7 @@ from ..files.archive import LARGEST_NOTE, Archive, File
 from ..files.states import composed
 from ..formats.documents import is_template, parse_html
 from ..formats.keep import is_keep
-from ..formats.markdown_metadata import first_heading, leading_heading, suffix
+from ..formats.markdown_metadata import suffix
 from ..formats.text import decode
 from . import INDEX_NAMES, NoteFolder, ParsedFile, alias_hash, front_matter, has_files, org
 
@@ -122,17 +122,9 @@ class MarkdownFolder(NoteFolder):
             return ParsedFile(*says, page.has_image, page.problem)
         if file.suffix not in MARKDOWN_SUFFIXES:
             return ParsedFile(file.name, without_title_line(text, file.name), created=file.day)
-        properties, below, problem = front_matter.split(text)
-        heading, body = leading_heading(below)
-        title = front_matter.first(properties, front_matter.TITLES) or heading
-        if not heading or heading.casefold() != title.casefold():
-            body = below
-        title = title or first_heading(below) or name
-        created = front_matter.date(properties, front_matter.CREATED) or file.day
-        parsed = self._with_properties(properties, problem, title, body, created)
-        return replace(parsed, title_line=below[: len(below) - len(body)])
+        return self._parse_markdown(file, text, file.name if self.names_are_titles else name)
 
-    def _url(self, file: File) -> str | None:
+    def _url(self, file: File, title: str) -> str | None:
         if not self.url:
             return None
         absolute = quote(os.fsencode(os.path.abspath(file.path).replace(os.sep, "/")))

@@ -12,9 +12,8 @@ from urllib.parse import quote
 from ..base import Unreadable
 from ..files.archive import Archive, File
 from ..files.states import composed
-from ..formats.markdown_metadata import leading_heading
 from ..formats.text import as_dict, as_dicts, as_text, load_json
-from . import NoteFolder, ParsedFile, front_matter
+from . import NoteFolder, ParsedFile
 
 SETTINGS_FOLDER = ".obsidian"
 TRASH = ".trash"
@@ -23,6 +22,7 @@ NOTE_URL = "obsidian://open?vault="
 CANVAS = ".canvas"
 
 # Excalidraw stores a drawing's words in a note, with the drawing itself below them.
+_OF_EXCALIDRAW = re.compile(r"---\n(?:.+\n){0,50}?excalidraw-plugin:")
 _SWITCH = re.compile(r"^==⚠.*EXCALIDRAW VIEW.*$", re.MULTILINE)
 _DRAWING = re.compile(r"^(?:%%\n)?#{1,2} Drawing[ \t]*\n", re.MULTILINE)
 
@@ -35,6 +35,7 @@ class ObsidianVault(NoteFolder):
     heading_link = "%23"
     suffixes = (".md", CANVAS)
     hidden = (TRASH,)
+    names_are_titles = True
 
     def __init__(
         self, location: Path | str, name: str = "obsidian", *, vault: str = "", **options: Any
@@ -88,7 +89,7 @@ class ObsidianVault(NoteFolder):
     def _is_trashed(self, key: str) -> bool:
         return key.startswith(TRASH + "/")
 
-    def _url(self, file: File) -> str | None:
+    def _url(self, file: File, title: str) -> str | None:
         if self._is_trashed(file.key):
             return None
         path = quote(composed(file.key.removesuffix(".md")), safe="")
@@ -97,16 +98,9 @@ class ObsidianVault(NoteFolder):
     def _parse(self, file: File, text: str) -> ParsedFile:
         if file.suffix == CANVAS:
             return _parse_canvas(file, text)
-        properties, body, problem = front_matter.split(text)
-        if "excalidraw-plugin" in properties and (drawing := _DRAWING.search(body)):
-            body = _SWITCH.sub("", body[: drawing.start()]).strip() + "\n"
-        # Obsidian names a note after its file and shows that name above a first heading.
-        title = front_matter.first(properties, front_matter.TITLES) or file.name
-        heading, below = leading_heading(body)
-        if heading.casefold() == title.casefold():
-            body = below
-        created = front_matter.date(properties, front_matter.CREATED) or file.day
-        return self._with_properties(properties, problem, title, body, created)
+        if _OF_EXCALIDRAW.match(text) and (drawing := _DRAWING.search(text)):
+            text = _SWITCH.sub("", text[: drawing.start()]).strip() + "\n"
+        return self._parse_markdown(file, text, file.name)
 
 
 def _parse_canvas(file: File, text: str) -> ParsedFile:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable
+from datetime import datetime, timezone
 
 # The beginnings of the months' names in 25 languages, a month a line. Words that mean different
 # months in two of them are left out, as "listopad" in Croatian, Polish and Ukrainian.
@@ -28,7 +29,10 @@ _TIME = re.compile(r"(\d{1,2})(?:[:h]|\.(?=\d\d(?:\D|\Z)))(\d{2})(?::(\d{2}))?",
 _HALF = re.compile(r"\b[ap]\.?m\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+", re.ASCII)
 _YEAR = re.compile(r"(?:1[89]|20)\d\d", re.ASCII)
-_DOTTED = re.compile(r"(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})", re.ASCII)
+# 5.1.2024, and "ngày 5 tháng 1 năm 2024" in Vietnamese, where months have numbers
+_DOTTED = re.compile(
+    r"(?:ngày\s)?(\d{1,2})(?:\.\s?|\stháng\s)(\d{1,2})(?:\.\s?|,?\s(?:năm\s)?)(\d{4})", re.I
+)
 _EASTERN = re.compile(
     r"(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일号號]"
     r"(?:[^\d:]*?(上午|下午|晚上|午前|午後|오전|오후)?\s?"
@@ -37,13 +41,11 @@ _EASTERN = re.compile(
 )
 _AFTERNOON = ("下午", "晚上", "午後", "오후")
 
-Parts = tuple[int, int, int, "int | None", int, int]  # year, month, day, hour, minute, second
 
+def parse(text: str) -> datetime | None:
+    """Return the moment that a text in any of these languages means; None for other texts.
 
-def parse(text: str) -> Parts | None:
-    """Return the numbers that a text in any of these languages means; None for other texts.
-
-    The hour is None if there is no time. The numbers may still be those of no day.
+    :raises ValueError: if the text names no day of the calendar
     """
     text = unicodedata.normalize("NFKC", text)
     if _HALF.search(text):
@@ -52,7 +54,7 @@ def parse(text: str) -> Parts | None:
         year, month, day, half, hour, minute, second = match.groups()
         if half and hour:
             hour = str(int(hour) % 12 + 12 * (half in _AFTERNOON))
-        return _parts((year, month, day), hour, minute, second)
+        return moment((year, month, day), hour, minute, second)
     dotted = _DOTTED.match(text)
     rest = text[dotted.end() :] if dotted else text
     time = _TIME.search(rest)
@@ -60,23 +62,22 @@ def parse(text: str) -> Parts | None:
     rest = rest.replace(time[0], " ", 1) if time else rest
     numbers = sorted(_NUMBER.findall(rest), key=len)
     if dotted:
-        return None if numbers else _parts(dotted.groups()[::-1], *clock)
+        return None if numbers else moment(dotted.groups()[::-1], *clock)
     months = [month for month in map(_month, _WORD.findall(_plain(rest))) if month]
     if len(months) == 2 and months[0] == _MARCH:  # Tuesday: mardi, martes, martedì, marți
         del months[0]
     if len(months) != 1 or len(numbers) != 2 or not _YEAR.fullmatch(numbers[1]):
         return None
-    return _parts((numbers[1], str(months[0]), numbers[0]), *clock)
+    return moment((numbers[1], str(months[0]), numbers[0]), *clock)
 
 
-def _parts(
-    day: Sequence[str],
-    hour: str | None = None,
-    minute: str | None = None,
-    second: str | None = None,
-) -> Parts:
+def moment(day: Iterable[str], *time: str | None) -> datetime:
+    """Return a moment in local time, or noon in UTC if there is no time. Raise ValueError."""
     year, month, of_month = map(int, day)
-    return year, month, of_month, int(hour) if hour else None, int(minute or 0), int(second or 0)
+    if not (time and time[0]):
+        return datetime(year, month, of_month, 12, tzinfo=timezone.utc)
+    hour, minute, second = (int(part or 0) for part in time)
+    return datetime(year, month, of_month, hour, minute, second)
 
 
 def _plain(text: str) -> str:

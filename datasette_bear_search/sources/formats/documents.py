@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import warnings
 from html import unescape
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -16,11 +15,8 @@ from ..files.opening import open_zip
 from .markdown_metadata import leading_heading
 from .text import first_timestamp
 
-# Characters without scripts and pictures. A million takes 10 s; larger pages keep only their words.
-LARGEST_PAGE = 1_000_000
-
-# Characters times the deepest nesting: for many tags, the parser searches all open elements, and
-# each quote or list indents its lines. 40,000 nested "<div>" took three seconds.
+# Characters times the deepest nesting. Worse pages keep only their words: quotes and lists indent
+# each line, and 100,000 paragraphs in 90 nested quotes took 18 s.
 DEEPEST_PAGE = 50_000_000
 
 # Bytes of XML in a Word document: larger ones aren't opened. Of those above the second limit, only
@@ -31,23 +27,6 @@ LARGEST_WORD = 4 * MEGABYTE
 # The same for tags in that XML: this many take 2 s; a novel has 50,000.
 MOST_TAGS = 100_000
 
-# Elements with attributes that mean something in Markdown.
-_ELEMENTS = {
-    **{"a": {"href", "title"}, "code": {"class"}, "img": {"alt", "src", "title"}},
-    **{"input": {"checked", "type"}, "meta": {"content", "itemprop", "name", "property"}},
-    **{"ol": {"start"}, "pre": {"class"}, "td": {"colspan"}, "th": {"colspan"}},
-}
-# Browsers show these as blocks, but markdownify would join their words to the neighboring ones.
-_MORE_BLOCKS = """
-    address aside center details footer form header legend main summary
-    """.split()
-_OTHER_ELEMENTS = [
-    *_MORE_BLOCKS,
-    *"""
-    article b blockquote br caption dd del div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i kbd
-    label li p q s samp section strong sub sup table tbody tfoot thead title tr u ul
-    """.split(),
-]
 # Elements to drop with their content. Not "object", because Apple Notes puts each table into one.
 _NOT_WORDS = """
     button canvas iframe nav noscript script select style svg template
@@ -57,21 +36,26 @@ _NOT_WORDS = """
 _CREATED = "created date dcterms.created article:published_time creation-date".split()
 _MODIFIED = "updated modified dcterms.modified article:modified_time last-modified".split()
 
-# These make up most of a saved page, and are faster to find than to parse.
-_SCRIPT = re.compile(r"<(script|style|svg)\b", re.IGNORECASE)
-_DATA = re.compile(r"data:[\w/+.-]*;base64,[\w+/=%]*", re.ASCII)
-_DECLARATION = re.compile(r"\A\s*<\?xml\b[^<>]*>")
-# A placeholder for a site generator as the page's first words or in its title.
-_TEMPLATE = re.compile(r"\s*(?:<[^<>]*>\s*)*\{[{%]|[^{]*<title>[^<{]*\{[{%]", re.IGNORECASE)
+# A placeholder for a site generator as the page's first words, in its title or below front matter.
+_TEMPLATE = re.compile(
+    r"\s*(?:<[^<>]*>\s*)*\{[{%]|[\s\S]*?<title>[^<{]*\{[{%]|---\n[\s\S]*?\{[{%]", re.IGNORECASE
+)
 _TAG = re.compile(r"<[^<>]*>")
 # Tags of elements that nest. Others are empty, or end by themselves where the next one begins.
 _OPENING_OR_CLOSING = re.compile(
     r"<(/?)(?!(?:br|hr|img|input|li|link|meta|p|td|th|tr|wbr)\b)[a-z]", re.IGNORECASE
 )
-_SCHEMES = re.compile(r"=\s*[\"']?\s*([a-z][a-z\d+.-]{0,40}):", re.IGNORECASE | re.ASCII)
-# markdownify takes quadratic time for a run of blanks.
-_BLANKS = re.compile(r"[ \t]{64,}")
-_BLANK_LINES = re.compile(r"\n[ \t]*\n\s*\n")
+_TITLE = re.compile(r"<title\b[^<>]*>([^<]*)", re.IGNORECASE)
+_META = re.compile(r"<meta\b[^<>]*>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(
+    r"(?<![\w-])([a-z-]{1,40})\s{0,9}=\s{0,9}(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]+))",
+    re.IGNORECASE,
+)
+_CHECKBOX = re.compile(r"<input\b[^<>]*?\btype\s*=\s*[\"']?checkbox\b[^<>]*>", re.IGNORECASE)
+_CHECKED = re.compile(r"\schecked\b", re.IGNORECASE)
+_LABEL = re.compile(r"</label\s*>", re.IGNORECASE)
+# A picture that was embedded in the page, or that never had an address; a link around no words.
+_EMPTY = re.compile(r"!\[([^\[\]\n]*)\]\(<>\)|(?<!!)\[\]\([^()\n]*\)")
 
 
 class Page(NamedTuple):
@@ -95,23 +79,16 @@ def html_to_markdown(html: str) -> str:
 
 def parse_html(html: str) -> Page:
     """Return a page's title, words and dates. The Markdown doesn't repeat the title."""
-    html = _without_scripts(_DATA.sub("", _DECLARATION.sub("", html, count=1)))
-    html = _BLANKS.sub(" ", html)
-    if len(html) > LARGEST_PAGE:
-        return Page("", _words(html), problem="so large that only its words are kept")
-    try:
-        steps = (-1 if match[1] else 1 for match in _OPENING_OR_CLOSING.finditer(html))
-        if max(accumulate(steps), default=0) * len(html) <= DEEPEST_PAGE:
-            return _parsed(html)
-    except Exception:  # such as RecursionError, for thousands of nested elements
-        pass
-    problem = "nested so deeply that only its words are kept"
-    return Page("", _words(html), problem=problem)
+    steps = (-1 if match[1] else 1 for match in _OPENING_OR_CLOSING.finditer(html))
+    page = _parsed(html) if max(accumulate(steps), default=0) * len(html) <= DEEPEST_PAGE else None
+    words = unescape(_TAG.sub(" ", html)) if page is None else ""
+    problem = "nested so deeply, or so damaged, that only its words are kept"
+    return page or Page("", words_of(words), problem=problem)
 
 
 def is_template(html: str) -> bool:
     """Return whether an HTML file is a template of a site generator."""
-    return bool(_TEMPLATE.match(_without_scripts(html), 0, 20_000))
+    return bool(_TEMPLATE.match(html, 0, 20_000))
 
 
 def parse_word(data: bytes) -> Page:
@@ -154,68 +131,39 @@ _DOCUMENT = "word/document.xml"
 _WORD_SPACE = re.compile(r"</w:p>|<w:(?:br|tab)\b")
 
 
-def _parsed(html: str) -> Page:
-    # Together these imports take 100 ms, and few folders need them.
-    import nh3
-    from bs4 import BeautifulSoup
-    from markdownify import MarkdownConverter
+def _parsed(html: str) -> Page | None:
+    # The import takes 20 ms, and few folders need it.
+    from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 
-    # nh3 reads it in one pass, as a browser does, and closes all tags. Without that, Python's
-    # parser took minutes for tags that don't end.
-    tail = html.rfind(">") + 1  # a "<" after it is no tag; a browser would drop all words there
-    html = nh3.clean(
-        html[:tail] + html[tail:].replace("<", "&lt;"),
-        tags=_ELEMENTS.keys() | set(_OTHER_ELEMENTS),
-        clean_content_tags=set(_NOT_WORDS),
-        attributes=_ELEMENTS,
-        link_rel=None,
-        url_schemes={scheme.lower() for scheme in _SCHEMES.findall(html)},
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about texts that look like an address, or like XML
-        soup = BeautifulSoup(html, "html.parser")
-    title = " ".join(soup.title.get_text().split()) if soup.title else ""
+    title = " ".join(unescape(match[1]).split()) if (match := _TITLE.search(html)) else ""
     dates: dict[str, object] = {}
-    for element in soup.find_all("meta", content=True):
-        name = element.get("name") or element.get("property") or element.get("itemprop") or ""
-        dates.setdefault(str(name).lower(), element["content"])
-    for element in soup.find_all(["meta", "title"]):
-        element.decompose()
-    pictures = soup.find_all("img")
-    for picture in pictures:
-        if not picture.get("src"):  # the picture was embedded in the page
-            picture.replace_with(str(picture.get("alt") or ""))
-    for element in soup.find_all(_MORE_BLOCKS):
-        element.name = "div"
-    for link in soup.find_all("a", href=lambda href: href and ":" not in href):
-        if link.get_text() == link["href"]:  # else markdownify writes <href>, as for web addresses
-            link["href"] += "#"
-    for element in soup.find_all("label"):
-        element.insert_after(" ")
-    for box in soup.find_all("input", type="checkbox"):
-        box.replace_with("[x] " if box.has_attr("checked") else "[ ] ")
-    # Escapes would hide "snake_case" from somebody who searches for it verbatim.
-    converter = MarkdownConverter(
-        heading_style="ATX", bullets="-", escape_asterisks=False, escape_underscores=False
+    for element in _META.findall(html):
+        found = {name.lower(): "".join(value) for name, *value in _ATTRIBUTE.findall(element)}
+        names = (found[name] for name in ("name", "property", "itemprop") if name in found)
+        dates.setdefault(next(names, "").lower(), unescape(found.get("content", "")))
+    html = _CHECKBOX.sub(lambda box: "[x] " if _CHECKED.search(box[0]) else "[ ] ", html)
+    html = _LABEL.sub(r"\g<0> ", html)
+    tail = html.rfind(">") + 1  # a "<" after it is no tag; a browser would drop all words there
+    options = ConversionOptions(
+        bullets="-",
+        compact_tables=True,
+        exclude_selectors=_NOT_WORDS,
+        expand_abbreviations=False,
+        extract_metadata=False,
+        hidden_content="reachable",
+        include_blockquote_citations=False,
+        inline_data_media="alt_text_only",
+        preprocessing=PreprocessingOptions(enabled=False),  # it drops forms
     )
-    text = _BLANK_LINES.sub("\n\n", converter.convert_soup(soup)).strip()
+    try:
+        converted = convert(html[:tail] + html[tail:].replace("<", "&lt;"), options)
+    except Exception:  # such as for many control characters
+        return None
+    if any(str(warning.kind) == "depth_limit_exceeded" for warning in converted.warnings):
+        return None
+    text = _EMPTY.sub(r"\1", converted.content or "").strip()
     heading, below = leading_heading(text)
     if heading and title in ("", heading):
         title, text = heading, below
     created, modified = first_timestamp(dates, _CREATED), first_timestamp(dates, _MODIFIED)
-    return Page(title, text, created, modified, has_image=bool(pictures))
-
-
-def _without_scripts(html: str) -> str:
-    kept, position = [], 0
-    while start := _SCRIPT.search(html, position):
-        end = re.compile(rf"</{start[1]}\s*>", re.IGNORECASE).search(html, start.end())
-        if end is None:
-            break
-        kept.append(html[position : start.start()])
-        position = end.end()
-    return "".join([*kept, html[position:]])
-
-
-def _words(html: str) -> str:
-    return words_of(unescape(_TAG.sub(" ", html)))
+    return Page(title, text, created, modified, has_image="<img" in html.lower())

@@ -30,6 +30,8 @@ BYTES = 1024**3
 # Only this much of a PDF is indexed. The Bible has 4 million characters.
 MAX_PAGES, MAX_PDF_CHARACTERS = 2000, 2_000_000
 
+# A word that was broken at a line's end, by a hyphen that PDFium doesn't join.
+_BROKEN = re.compile("(\\w)[\u2010\u00ad]\r?\n(\\w)")
 # Marks in place of a hyphen at the end of a line, and noncharacters.
 _NOT_SHOWN = re.compile("[\x02\ufffe\uffff]")
 
@@ -64,7 +66,11 @@ def pages(data: bytes) -> list[str]:
     found = json.loads(answer)
     if isinstance(found, str):
         raise Unreadable(f"{found}")
-    return [_NOT_SHOWN.sub("", text).replace("\r", "").strip() for text in found]
+    return [_joined(_NOT_SHOWN.sub("", text)).replace("\r", "").strip() for text in found]
+
+
+def _joined(text: str) -> str:
+    return _BROKEN.sub(lambda at: at[1] + at[2] if at[2].islower() else at[0], text)
 
 
 _lock = Lock()

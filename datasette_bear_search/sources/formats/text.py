@@ -104,7 +104,7 @@ def _decoded(data: bytes, encoding: str, problems: list[str]) -> str:
     except UnicodeDecodeError:
         text = None
     # A crash or a sync leaves a few NULs in a text, or many at its end. Pictures are full of them.
-    if (text is None or has_nul) and _control_share(data) > _MAX_CONTROL_SHARE:
+    if (text is None or has_nul) and _controls(data, text is None) > _MAX_CONTROL_SHARE:
         if not data.strip(b"\0"):  # after a crash, or a placeholder of a file in a cloud
             raise Unreadable(
                 "nothing but zeros, as if its text weren't on this disk", is_gone=False
@@ -144,9 +144,11 @@ def _utf_16(data: bytes) -> str:
     return "utf-16-be" if even > 0.4 * half and odd < 0.05 * half else ""
 
 
-def _control_share(data: bytes) -> float:
+def _controls(data: bytes, is_damaged: bool) -> float:
+    """Return the share of control characters, not counting a single one in valid UTF-8."""
     sample = data.rstrip(b"\0")[:_SAMPLE]
-    return 1 - len(sample.translate(None, delete=_CONTROLS)) / len(sample) if sample else 1.0
+    controls = len(sample) - len(sample.translate(None, delete=_CONTROLS))
+    return (controls if is_damaged else max(controls - 1, 0)) / len(sample) if sample else 1.0
 
 
 def _declared(data: bytes) -> str:
@@ -189,9 +191,15 @@ _SECONDS = re.compile(r"\d{9,10}|\d{13}", re.ASCII)
 # Dates without a year are rejected, because a parser would assume the current one.
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d{2}(?!\d)", re.ASCII)
 
-# A link to a daily note, quoted or with a label, and JavaScript's name of the time zone.
+# A link to a daily note, quoted or with a label.
 _LINKED = re.compile(r"[\"']*\[\[(?:[^\[\]|]*/)?([^\[\]|/]+)(?:\|[^\[\]]*)?\]\][\"']*")
-_ZONE_NAME = re.compile(r"GMT([+-]\d{4}) \([^()]*\)", re.ASCII)
+# What programs and people add: Notion's "@", brackets, "GMT" or the zone's name, and the weekday
+# after a day.
+_NOISE = re.compile(
+    r"^[@<\[]+|[>\]]+$|(?:GMT|UTC)(?=[+-]\d)|\s*(?:\([^()]*\)|\[[\w/]+\]$)"
+    r"|(?<=\d\d\d\d[-/]\d\d[-/]\d\d)\s+[^\W\d_]+\.?(?=\s|$)"
+)
+_ZONE_HOUR = re.compile(r"(?<=[ \d][+-])\d$", re.ASCII)
 
 _LONGEST_DATE = 100  # characters
 
@@ -210,13 +218,17 @@ def parse_timestamp(value: object) -> str | None:
         return None
     try:
         if match := _ISO.fullmatch(text) or _COMPACT.fullmatch(text):
-            return _from_parts(*match.groups())
+            return _iso(_from_parts(*match.groups()))
         if _SECONDS.fullmatch(text):
             return timestamp_from_seconds(int(text) / (1000 if len(text) > 10 else 1))
         if match := _LINKED.fullmatch(text):
             return parse_timestamp(match[1].removesuffix(".md"))
-        text = _ZONE_NAME.sub(r"\1", text)
-        return _parsed_by_dateutil(text) or _in_words(text)
+        plain = _NOISE.sub("", text if text.isascii() else _with_western_digits(text))
+        plain = _ZONE_HOUR.sub(r"0\g<0>", plain)
+        if plain.strip() != text:
+            return parse_timestamp(plain)
+        moment = _parsed_by_dateutil(text) or dates.parse(text)
+        return _iso(moment) if moment else None
     except (ValueError, OverflowError, OSError):
         return None
 
@@ -234,13 +246,8 @@ def timestamp_from_seconds(seconds: float) -> str | None:
         return None
 
 
-def _in_words(text: str) -> str | None:
-    if not (parts := dates.parse(text)):
-        return None
-    year, month, day, hour, minute, second = parts
-    if hour is None:
-        return _iso(datetime(year, month, day, 12, tzinfo=timezone.utc))
-    return _iso(datetime(year, month, day, hour, minute, second))
+def _with_western_digits(text: str) -> str:
+    return "".join(str(int(each)) if each.isdecimal() else each for each in text)
 
 
 def later(created: str | None, modified: str | None) -> str | None:
@@ -257,19 +264,18 @@ def _from_parts(
     second: str,
     zone: str | None,
     half: str | None = None,
-) -> str:
-    if hour is None:
-        return _iso(datetime(int(year), int(month), int(day), 12, tzinfo=timezone.utc))
-    of_day = int(hour) % 12 + 12 * (half in ("P", "p")) if half else int(hour)
-    moment = datetime(int(year), int(month), int(day), of_day, int(minute), int(second or 0))
+) -> datetime:
+    if hour and half:
+        hour = str(int(hour) % 12 + 12 * (half in "Pp"))
+    moment = dates.moment((year, month, day), hour, minute, second)
     if zone:
         digits = zone.replace(":", "")
         offset = "+0000" if digits.upper() in ("Z", "UTC") else digits.ljust(5, "0")
         moment = moment.replace(tzinfo=datetime.strptime(offset, "%z").tzinfo)
-    return _iso(moment)
+    return moment
 
 
-def _parsed_by_dateutil(text: str) -> str | None:
+def _parsed_by_dateutil(text: str) -> datetime | None:
     """Parse "May 1, 2024 9:30 AM", but not "1/5/2024", which may mean either of two days."""
     if not _YEAR.search(text):
         return None
@@ -288,9 +294,8 @@ def _parsed_by_dateutil(text: str) -> str | None:
     if len({moment.date() for moment in readings}) != 1:
         return None
     moment = readings.pop()
-    if readings:  # the text has no time
-        moment = moment.replace(hour=12, minute=0, second=0, tzinfo=timezone.utc)
-    return _iso(moment)
+    # If two differ, the text has no time.
+    return moment.replace(hour=12, minute=0, second=0, tzinfo=timezone.utc) if readings else moment
 
 
 def _iso(moment: datetime) -> str:

@@ -182,6 +182,7 @@ def test_messages_that_are_only_hidden_as_deleted_are_in_the_trash(
         "\nFrom - Wed May 01 09:30:00 2024\n",
         "\nFrom ada@example.org Wed May  1 2024\n",
         "\r\nFrom ???@???\r\n",
+        "\n\nFrom - \nContent-Type: text/plain\n",
         "\n\nFrom MAILER-DAEMON Wed May  1 09:30:00 2024\nX-Folded: a\n\tb\nStatus: RO\n",
     ],
 )

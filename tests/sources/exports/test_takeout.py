@@ -80,7 +80,6 @@ def test_a_document_of_words_is_a_note(tmp_path: Path) -> None:
         ("page__html", "<h1>page</h1><p>Some <b>words</b></p>", "Some **words**"),
         ("page__htm", "<h1>Another</h1><p>Words</p>", "# Another\n\nWords"),
         ("page__html", "<style>a{b:c}</style><script>x()</script><p>Words", "Words"),
-        ("page__html", "<\u017fcript>x()</SCRIPT><p>Words", "Words"),  # with a long s
         ("page__md", "# page\n\n- [ ] words", "- [ ] words"),
         ("page__markdown", "## Section\nwords", "## Section\nwords"),
         ("page__txt", "# 3 is a number", "\\# 3 is a number"),

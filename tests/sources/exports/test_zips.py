@@ -120,6 +120,13 @@ def test_only_what_changed_is_read_again(tmp_path: Path) -> None:
     assert [note.title for note in changed if isinstance(note, Note)] == ["Roof fix"]
 
 
+def test_notes_of_a_packed_vault_are_called_like_their_files(tmp_path: Path) -> None:
+    files = {"Vault/.obsidian/app.json": "{}", "Vault/Roof.md": "# Repair\n\nText"}
+    assert [note.title for note in notes(tmp_path / "vault.zip", files).values()] == ["Roof"]
+    del files["Vault/.obsidian/app.json"]
+    assert [note.title for note in notes(tmp_path / "folder.zip", files).values()] == ["Repair"]
+
+
 def test_an_archive_without_notes_is_not_recognized(tmp_path: Path) -> None:
     for number, files in enumerate(({"a.txt": "x", "b.py": "x"}, {"a.zip": inner({"b.png": "x"})})):
         assert not NotesZip.reads(str(zip_of(tmp_path / f"{number}.zip", files)))

@@ -431,7 +431,7 @@ def test_an_invalid_option_gives_a_clear_error(tmp_path, options, message) -> No
 def test_nothing_heavy_is_imported_with_the_kinds() -> None:
     import subprocess
 
-    heavy = ("yaml", "bs4", "markdownify", "charset_normalizer", "dateutil", "numpy", "torch")
+    heavy = ("yaml", "html_to_markdown", "charset_normalizer", "dateutil", "numpy", "torch")
     code = (
         "import sys\n"
         "from datasette_bear_search.sources.folders import logseq, markdown, obsidian\n"

@@ -46,6 +46,8 @@ def test_title_tags_and_dates_come_from_the_front_matter(tmp_path: Path) -> None
         ("tags: [[garden, spring], {home: yes}]", ["garden", "home: yes", "spring"]),
         ("tags: 2024", ["2024"]),
         ("tags: ['**x**']", ["x"]),
+        ("tags: #garden #spring", ["garden", "spring"]),  # for YAML, a comment
+        ("tags:\n  - #garden\n  - spring # and summer", ["garden", "spring"]),
     ],
 )  # fmt: skip
 def test_tags_are_a_list_or_a_text(tmp_path: Path, written: str, tags: list[str]) -> None:
@@ -187,6 +189,8 @@ def test_toml_is_read_as_hugo_writes_it(tmp_path: Path) -> None:
     )
     assert (note.title, tag_names(note), note.body) == ("Tea", ["drinks", "hot"], "Text")
     assert note.created == "2024-05-01T16:30:00Z"
+    hugo = '+++\ntitle = "Tea"\n[menu.main]\nweight = 1\n+++\n\nText'
+    assert markdown(tmp_path, hugo).body == "Text"
     zola = markdown(tmp_path, '+++\ntitle = "Tea"\n[taxonomies]\ntags = ["hot"]\n+++\n\nText')
     assert (tag_names(zola), zola.body) == (["hot"], "Text")
 

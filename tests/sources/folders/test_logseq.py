@@ -221,7 +221,14 @@ def test_pages_that_logseq_hides_are_not_read(tmp_path: Path) -> None:
     assert list(read(LogseqGraph, tmp_path)) == ["pages/b.md"]
 
 
+@pytest.mark.parametrize("name", ["collapsed", "id", "logseq.order-list-type"])
+def test_properties_for_logseq_are_left_out_wherever_they_stand(tmp_path: Path, name: str) -> None:
+    text = f"- a\n  {name}:: x\n\t- {name}:: y\n\t  b"
+    assert logseq(tmp_path, text).body == "- a\n\t-\n\t  b"
+
+
 def test_a_page_opens_in_logseq(tmp_path: Path) -> None:
     note = logseq(tmp_path / "My graph", "- x", "pages/home___garden.md")
     assert note.url == "logseq://graph/My%20graph?page=home%2Fgarden"
     assert logseq(tmp_path / "copy", "- x", graph="Home").url == "logseq://graph/Home?page=Page"
+    assert logseq(tmp_path / "titled", "title:: Main Page\n\n- x").url.endswith("?page=Main%20Page")

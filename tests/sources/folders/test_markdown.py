@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from datasette_bear_search.markdown import plain_text
 from datasette_bear_search.notes import LONGEST_TITLE
 from datasette_bear_search.sources.files import archive
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
+from datasette_bear_search.sources.formats.documents import parse_html
 from datasette_bear_search.sources.registry import kind_of
 from tests.support.exports import folder_of
 from tests.support.note_folders import (
@@ -355,6 +357,22 @@ def test_other_text_files_are_read_if_their_suffix_is_named(tmp_path: Path) -> N
     }
 
 
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("# A* search", "A* search"),
+        ("# *args and **kwargs", "*args and **kwargs"),
+        ("# The A\\* search", "The A* search"),
+        ("# a_b_ c", "a_b_ c"),
+        ("# *All* of __it__", "All of it"),
+    ],
+)
+def test_marks_that_mean_no_emphasis_stay_in_titles(
+    tmp_path: Path, heading: str, title: str
+) -> None:
+    assert plain_text(markdown(tmp_path, heading).title) == title
+
+
 def test_a_page_of_html_is_a_note_in_markdown(tmp_path: Path) -> None:
     note = markdown(
         tmp_path,
@@ -390,9 +408,9 @@ def test_a_link_in_a_page_whose_label_is_its_address_is_a_link(tmp_path: Path) -
         ("<h1>Heading</h1><p>Text</p>", "Heading", "Text"),
         ("<title>Title</title><h1>Heading</h1><p>Text</p>", "Title", "# Heading\n\nText"),
         ("<p>2 &lt; 3 &amp; snake_case * x", "page", "2 < 3 & snake_case * x"),
-        ("<script>never closed <p>Text", "page", ""),
+        ("<script>never closed <p>Text", "page", "never closed\n\nText"),
         ("<p>What no parser <![~ takes", "page", "What no parser <![~ takes"),
-        ("<details><summary>aa</summary>bb</details>", "page", "aa\n\nbb"),
+        ("<details><summary>aa</summary>bb</details>", "page", "**aa**\n\nbb"),
         (
             "<header>aa</header><address>bb</address><label>cc</label>dd",
             "page",
@@ -420,6 +438,7 @@ def test_layouts_and_templates_of_a_site_are_not_notes(tmp_path: Path) -> None:
         {
             **dict.fromkeys(names, "Text"),
             "base.html": "<!doctype html><html><head><title>{% block title %}</title></head>",
+            "home.html": "---\nlayout: x\n---\n<style>a {b: c}</style>{% for post in posts %}",
             "list.html": '{{ define "main" }}\n<h1>{{ .Title }}</h1>',
             "tea.html": "<title>Tea</title><p>On <code>{{ x }}</code>",
         },
@@ -427,13 +446,17 @@ def test_layouts_and_templates_of_a_site_are_not_notes(tmp_path: Path) -> None:
     source = MarkdownFolder(tmp_path, "notes")
     assert [note.key for note in source.read()] == ["tea.html"]
     assert source.skipped == [
-        f"{name}: a template that a site is made from" for name in ("base.html", "list.html")
+        f"{name}.html: a template that a site is made from" for name in ("base", "home", "list")
     ]
 
 
 def test_a_page_nested_thousands_deep_keeps_its_words(tmp_path: Path) -> None:
     note = markdown(tmp_path, "<div>" * 5000 + "deep &amp; down", "page.html")
     assert note.body == "deep & down"
+
+
+def test_a_page_full_of_control_characters_keeps_its_words(tmp_path: Path) -> None:
+    assert parse_html("<p>deep &amp; down</p>" + "\x01" * 500).markdown.startswith("deep & down")
 
 
 def test_a_page_too_long_to_be_parsed_keeps_its_words(tmp_path: Path) -> None:

@@ -259,3 +259,9 @@ def test_a_drawing_in_excalidraw_has_its_words_and_not_its_lines(tmp_path: Path)
     assert "Composting toilet" in note.body
     assert "N4KAk" not in note.body
     assert not note.has_code
+
+
+def test_links_in_a_heading_that_repeats_the_name_are_links(tmp_path: Path) -> None:
+    write_files(tmp_path, {"SQL.md": "x", "More on SQL.md": "# More on [[SQL]]\n\nText"})
+    note = read(ObsidianVault, tmp_path)["More on SQL.md"]
+    assert (note.body, link_keys(note)) == ("Text", ["SQL.md"])

@@ -132,6 +132,10 @@ def test_an_encoding_that_was_named_is_used_where_the_text_is_not_unicode() -> N
     assert decode(POLISH.encode(), "cp1250") == POLISH
 
 
+def test_a_short_note_may_have_a_control_character() -> None:
+    assert decode(b"Buy milk\0") == "Buy milk"
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -212,7 +216,9 @@ def test_dates_are_read_in_the_shapes_that_people_and_programs_write(written, mo
         "5 Ocak 2024", "5. tammikuuta 2024", "5 Ιανουαρίου 2024", "5 de gener de 2024",
         "5 בינואר 2024", "5 يناير 2024", "5 जनवरी 2024",
         "2024年1月5日", "2024年01月05日（金）", "2024년 1월 5일", "２０２４年１月５日",
-        "05.01.2024", "5. 1. 2024",
+        "05.01.2024", "5. 1. 2024", "ngày 5 tháng 1 năm 2024", "٥ يناير ٢٠٢٤", "٢٠٢٤-٠١-٠٥",
+        "@January 5, 2024", "@2024年1月5日", "2024/01/05 (金)", "2024-01-05 ven.",
+        "<2024-01-05 Fri>",
     ],
 )  # fmt: skip
 def test_days_are_read_in_many_languages(written: str) -> None:
@@ -252,8 +258,15 @@ def test_times_are_read_beside_days_in_words(written: str, hour: int) -> None:
     assert parse_timestamp(written) == f"{local:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def test_the_date_that_javascript_writes_is_read() -> None:
-    written = "Sat Jan 06 2024 10:00:00 GMT+0100 (Central European Standard Time)"
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Sat Jan 06 2024 10:00:00 GMT+0100 (Central European Standard Time)",
+        "2024-01-06T10:00:00+0100[Europe/Berlin]",
+        "2024-01-06 10:00:00 UTC+1",
+    ],
+)
+def test_names_of_time_zones_are_read_as_programs_write_them(written: str) -> None:
     assert parse_timestamp(written) == "2024-01-06T09:00:00Z"
 
 
@@ -262,7 +275,7 @@ def test_the_date_that_javascript_writes_is_read() -> None:
     [
         None, "", "soon", "yesterday", "Monday", "9:30", "May", "2024", "May 2024", "1/5/2024",
         "2024-13-01", "2024-02-30", "2024-05-01T25:00:00Z", "{{date}}", "99999999999999999999",
-        "0000-00-00", "٢٠٢٤-٠٥-٠١",
+        "0000-00-00", "[x] 2024-01-05",
         "2024-05-01 " + "x" * 1000, "2024-05-01T09:30:00+99:99",
     ],
 )  # fmt: skip
