@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .embeddings.base import Embedder
     from .index.config import Configuration
     from .index.file.sources import StoredSource
+    from .index.freshness import SourceChanges
     from .index.run.report import Hooks, Report
     from .index.selection import Selection
     from .index.watch import Watcher
@@ -162,8 +163,8 @@ class Library:
         options |= {"wait": wait, "on_loading": on_loading}
         with self.open() as connection:
             response = engine.search(connection, request, **options)
-        said = [*response.results.plan.hints, *response.notices, self.changed_notice()]
-        return replace(response, notices=tuple(filter(None, said)))
+        said = [*response.results.plan.hints, *response.notices, *self.source_notices()]
+        return replace(response, notices=tuple(said))
 
     def note(
         self,
@@ -207,11 +208,18 @@ class Library:
 
     # --- visibility
 
-    def changed_notice(self) -> str | None:
-        from .index import freshness
+    def source_notices(self) -> list[str]:
+        """Return notices on notes that changed since they were indexed, or may have."""
         from .search import engine
+        from .search.redaction import masking
 
-        return engine.changed_notice(freshness.changes_since_indexing(self._file()))
+        notices = engine.source_notices(self.source_changes(), self.path)
+        return [masking.masked(each) for each in notices] if self.redact else notices
+
+    def source_changes(self) -> SourceChanges:
+        from .index import freshness
+
+        return freshness.changes_since_indexing(self._file())
 
     def _file(self) -> Path:
         """Return the file to read: the index, or the restricted one that lacks hidden notes."""

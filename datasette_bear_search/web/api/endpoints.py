@@ -6,6 +6,7 @@ Apart from judgments, only ``bear-serve`` writes to the index: see first_run.
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 from datasette import Request, Response
@@ -20,7 +21,7 @@ from ...index.file import sources as stored_sources
 from ...index.file.database import State
 from ...index.file.schema import EMBEDDED
 from ...query import suggest as suggestions
-from ...search.engine import changed_notice, pending_notice, semantic_obstacle
+from ...search.engine import pending_notice, semantic_obstacle, source_notices
 from ...search.redaction import masking
 from ...search.request import read_number
 from ...sqlite import sqlite3
@@ -120,10 +121,14 @@ async def status(
     state, obstacle, passages, embedded, sources = await errors.read_index(database, read)
     shown = masking.masked if settings.redacts(datasette) else str
     model = await asyncio.to_thread(_model_status, state)
-    changed = await asyncio.to_thread(freshness.changes_since_indexing, turns.index_file(database))
+    path = turns.index_file(database)
+    changes = await asyncio.to_thread(freshness.changes_since_indexing, path)
+    errors_now = {each.source: each.error for each in changes.unreadable}
+    for each in sources:
+        each["error"] = errors_now.get(each["name"]) or each["error"]
     fresh = await index_freshness.freshness(datasette)
     updating = fresh and {"doing": fresh.doing or None, "problems": fresh.problems}
-    notices = filter(None, (obstacle, pending_notice(state), changed_notice(changed)))
+    notices = filter(None, (obstacle, pending_notice(state), *source_notices(changes, Path(path))))
     body = {
         "ok": True,
         "ready": obstacle is None and model["state"] == "loaded",
@@ -132,7 +137,7 @@ async def status(
         "index": {
             "notes": sum(each["notes"] for each in sources),
             "indexed": state.indexed,
-            "changed": changed,
+            "changed": changes.changed,
         },
         "sources": [
             {**each, **{key: each[key] and shown(each[key]) for key in ("name", "error")}}
