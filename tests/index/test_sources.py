@@ -518,9 +518,8 @@ def test_a_slow_source_keeps_no_page_waiting(index, journal, sidecar_path, monke
     state = Journal.state
     monkeypatch.setattr(Journal, "state", lambda self: may_go_on.wait(30) and state(self))
     started = time.monotonic()
-    assert (
-        freshness.changes_since_indexing(sidecar_path).changed == 0
-    )  # nothing has been counted yet
+    # Nothing has been counted yet.
+    assert freshness.changes_since_indexing(sidecar_path).changed == 0
     assert time.monotonic() - started < 10
     may_go_on.set()
     monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
