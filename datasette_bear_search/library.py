@@ -153,11 +153,7 @@ class Library:
 
         if limit < 1 or offset < 0:
             raise InvalidParameter("limit must be 1 or more, and offset 0 or more")
-        for name in parameters:
-            _check_parameter(name)
-        texts = {name: _texts(value) for name, value in parameters.items()}
-        texts |= {"q": [query], "tag": [*_texts(tags), *texts.get("tag", [])]}
-        texts["source"] = [*_texts(sources), *texts.get("source", [])]
+        texts = _parameters(query, tags, sources, parameters)
         request = search_request.read_request(texts, size=limit, offset=offset, correct=correct)
         options: dict[str, Any] = {"time_limit_ms": self.time_limit_ms, "redact": self.redact}
         options |= {"wait": wait, "on_loading": on_loading}
@@ -165,6 +161,37 @@ class Library:
             response = engine.search(connection, request, **options)
         said = [*response.results.plan.hints, *response.notices, *self.source_notices()]
         return replace(response, notices=tuple(said))
+
+    def why(
+        self,
+        title: str,
+        query: str = "",
+        /,
+        *,
+        tags: str | Sequence[str] = (),
+        sources: str | Sequence[str] = (),
+        limit: int = 10,
+        reads_sources: bool = True,
+        wait: float | None = None,
+        **parameters: Value,
+    ) -> str:
+        """Return why a note isn't among the results of a search, or where it is, in a sentence.
+
+        :param title: the note's title, part of it, ``SOURCE:KEY`` or the path of its file
+        :param reads_sources: look in the sources if it isn't indexed, their trash included
+        """
+        from .search import absence
+        from .search import request as search_request
+        from .search.redaction import masking
+
+        texts = _parameters(query, tags, sources, parameters)
+        request = search_request.read_request(texts, size=limit)
+        options: dict[str, Any] = {"wait": wait, "redact": self.redact}
+        # Whoever may not see some notes mustn't learn from the sources that they are there.
+        reads = reads_sources and not self.hidden_tags
+        with self.open() as connection:
+            said = absence.explain(connection, request, title, reads_sources=reads, **options)
+        return masking.masked(said) if self.redact else said
 
     def note(
         self,
@@ -387,6 +414,20 @@ def _name(note: NoteName) -> str:
 def _stop(watcher: Watcher, until: threading.Event) -> None:
     until.wait()
     watcher.stop()
+
+
+def _parameters(
+    query: str,
+    tags: str | Sequence[str],
+    sources: str | Sequence[str],
+    parameters: dict[str, Value],
+) -> dict[str, list[str]]:
+    for name in parameters:
+        _check_parameter(name)
+    texts = {name: _texts(value) for name, value in parameters.items()}
+    texts |= {"q": [query], "tag": [*_texts(tags), *texts.get("tag", [])]}
+    texts["source"] = [*_texts(sources), *texts.get("source", [])]
+    return texts
 
 
 def _check_parameter(name: str) -> None:

@@ -90,6 +90,11 @@ class SearchCommand(output.Command):
     is_flag=True,
     help="Show how the query was understood, each note's scores and where the time went",
 )
+@click.option(
+    "--why",
+    metavar="TITLE",
+    help="Say why this note isn't among the results, or where: its title, SOURCE:KEY or file",
+)
 @redact_option(default=False)
 @click.version_option(package_name="datasette-bear-search")
 def bear_search(
@@ -105,6 +110,7 @@ def bear_search(
     as_json: bool,
     show: str | None,
     explain: bool,
+    why: str | None,
     redact: bool,
     **page_options: Any,
 ) -> None:
@@ -128,7 +134,7 @@ def bear_search(
         raise click.UsageError(
             "--similar compares whole notes. It can't be combined with a query or filters."
         )
-    if similar_to is None and show is None and not is_search:
+    if not is_search and all(each is None for each in (similar_to, show, why)):
         raise click.UsageError(
             "What are you looking for? Enter words, a question or a filter such as --tag work."
         )
@@ -138,6 +144,9 @@ def bear_search(
         if show is not None:
             note = library.note(show)
             output.echo(f"# {note.title}", "", *printable_lines(note.body).split("\n"))
+            return
+        if why is not None:
+            output.echo(_why(library, why, " ".join(words), limit, page_options))
             return
         if similar_to is not None:
             offset, found = 0, _similar(library, similar_to, limit, unlinked)
@@ -153,6 +162,13 @@ def bear_search(
     if not found.notes:
         terminal.say(f"No results after the first {offset}." if offset else "No results.")
         sys.exit(NOTHING_FOUND)
+
+
+def _why(library: Library, title: str, words: str, limit: int, options: dict[str, Any]) -> str:
+    try:
+        return library.why(title, words, limit=limit, **options)
+    except InvalidParameter as error:
+        raise click.UsageError(str(error)) from None
 
 
 class Printout(NamedTuple):

@@ -180,7 +180,9 @@ def bear_mcp(
         return _set_up(app, bundle, skill, options, yes)
     hidden_tags = hidden_tags or config.hidden_by_environment()
     try:
-        server.serve_stdio(agents.AgentLibrary(sidecar_path, hidden_tags, redact=redact))
+        library = agents.AgentLibrary(sidecar_path, hidden_tags, redact=redact)
+        library.reads_sources = True  # the person's own assistant
+        server.serve_stdio(library)
     except server.SdkMissing as error:
         raise click.ClickException(str(error)) from None
     except masking.RedactionMissing as error:
