@@ -17,9 +17,7 @@ import pytest
 
 from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index import freshness
 from datasette_bear_search.index.file.database import SidecarError
-from datasette_bear_search.index.freshness import SourceChanges
 from datasette_bear_search.library import NoteNotFound
 from datasette_bear_search.notes import ForeseenError
 from datasette_bear_search.query.filter_values import InvalidParameter
@@ -185,8 +183,6 @@ def test_the_documentations_cells_give_what_stands_there(sample_index, tmp_path,
     shutil.copy(sample_index, tmp_path / "notes.db")
     monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(tmp_path / "notes.db"))
     monkeypatch.setattr(tempfile, "mkdtemp", lambda: str(tmp_path / "notes"))
-    # The library of the sample notes was on another machine.
-    monkeypatch.setattr(freshness, "changes_since_indexing", lambda path: SourceChanges())
     (tmp_path / "notes").mkdir()
     page = (ROOT / "docs" / "python-api.md").read_text()
     cells = "".join(re.findall(r"```pycon\n(.*?)```", page, re.DOTALL))

@@ -107,7 +107,9 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
 
     from ..demo import write_demo_library
 
-    directory = directory or user_data_path("datasette-bear-search", appauthor=False) / "demo"
+    # Absolute, because the index remembers where the notes are.
+    own = user_data_path("datasette-bear-search", appauthor=False) / "demo"
+    directory = (directory or own).absolute()
     library, path = directory / "database.sqlite", directory / "notes.db"
     with clear_errors():
         try:
