@@ -6,11 +6,9 @@ Each system's description is a file, made here, and a few commands that ``run`` 
 from __future__ import annotations
 
 import os
-import plistlib
 import shlex
 import subprocess
 import sys
-import xml.etree.ElementTree as xml
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -172,7 +170,11 @@ class Service:
             says = why or f"status {done.returncode}"
             raise ServiceError(f"{shlex.join(arguments)} failed: {says}")
 
+    # bear-serve imports this module whenever it starts, so the formats are imported where needed.
+
     def _plist(self) -> bytes:
+        import plistlib
+
         return plistlib.dumps(
             {
                 "Label": LABEL,
@@ -206,6 +208,8 @@ WantedBy=default.target
 """.encode()
 
     def _task(self) -> bytes:
+        import xml.etree.ElementTree as xml
+
         space = "http://schemas.microsoft.com/windows/2004/02/mit/task"
         task = xml.Element("Task", {"version": "1.2", "xmlns": space})
         trigger = xml.SubElement(xml.SubElement(task, "Triggers"), "LogonTrigger")

@@ -15,7 +15,7 @@ from ..index import config
 from ..index.file import database
 from ..notes import ForeseenError
 from ..processes import installed_script, is_in_uv_cache
-from ..service import Service
+from ..service import NAME, Service
 from .options import sidecar_option
 from .output import Command, clear_errors, confirm, echo
 
@@ -103,8 +103,9 @@ def files_we_wrote(index: Path, service: Service) -> Iterator[Path]:
     for path in dict.fromkeys((*ours, *locks, data, cache, configuration, service.file)):
         if path.exists() and not any(each in path.parents for each in (data, cache)):
             yield path
-    if service.log.exists():
-        yield service.log
+    folder = service.log.parent
+    if (log := folder if folder.name == NAME else service.log).exists() and log != data:
+        yield log
     with suppress(OSError):
         link = link_path()
         if link.is_symlink() and "bear-search" in os.readlink(link):
