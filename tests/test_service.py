@@ -236,3 +236,12 @@ def test_linking_puts_bear_search_on_the_path(home, monkeypatch):
     link.unlink()
     link.write_text("another program")
     assert "stays as it is" in ask("bear-search", "--link", status=1)
+
+
+def test_the_doctor_says_where_bear_search_is(home, monkeypatch):
+    monkeypatch.setenv("PATH", str(home))
+    said = CliRunner().invoke(cli, ["bear-doctor"]).output
+    assert "where your shell doesn't look for it" in said
+    assert "datasette bear-search --link" in said
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    assert "--link" not in CliRunner().invoke(cli, ["bear-doctor"]).output
