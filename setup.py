@@ -104,7 +104,11 @@ setup(
         "datasette": ["bear_search = datasette_bear_search"],
         "llm": ["bear_search = datasette_bear_search"],
         # `datasette bear-search` without the start of Datasette, which takes longer than a search.
-        "console_scripts": ["bear-search = datasette_bear_search.cli.search:bear_search"],
+        # And what `uvx datasette-bear-search` runs.
+        "console_scripts": [
+            "bear-search = datasette_bear_search.cli.search:bear_search",
+            "datasette-bear-search = datasette_bear_search.cli.serve:bear_serve",
+        ],
     },
     python_requires=">=3.10",
     install_requires=[

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .embeddings.base import Embedder
     from .index.config import Configuration
     from .index.file.sources import StoredSource
+    from .index.freshness import SourceChanges
     from .index.run.report import Hooks, Report
     from .index.selection import Selection
     from .index.watch import Watcher
@@ -162,8 +163,35 @@ class Library:
         options |= {"wait": wait, "on_loading": on_loading}
         with self.open() as connection:
             response = engine.search(connection, request, **options)
-        said = [*response.results.plan.hints, *response.notices, self.changed_notice()]
-        return replace(response, notices=tuple(filter(None, said)))
+        said = [*response.results.plan.hints, *response.notices, *self.source_notices()]
+        return replace(response, notices=tuple(said))
+
+    def why(
+        self,
+        title: str,
+        query: str = "",
+        /,
+        *,
+        limit: int = 10,
+        reads_sources: bool = True,
+        wait: float | None = None,
+        **parameters: Unpack[SearchParameters],
+    ) -> str:
+        """Return why a note isn't among the results of a search, or where it is, in a sentence.
+
+        :param title: the note's title, part of it, ``SOURCE:KEY`` or the path of its file
+        :param reads_sources: look in the sources if it isn't indexed, their trash included
+        """
+        from .search import absence
+        from .search.redaction import masking
+
+        request = _request(query, limit, 0, True, parameters)
+        options: dict[str, Any] = {"wait": wait, "redact": self.redact}
+        # Whoever may not see some notes mustn't learn from the sources that they are there.
+        reads = reads_sources and not self.hidden_tags
+        with self.open() as connection:
+            said = absence.explain(connection, request, title, reads_sources=reads, **options)
+        return masking.masked(said) if self.redact else said
 
     def hits(self, query: str = "", **parameters: Unpack[SearchParameters]) -> Iterator[Hit]:
         """Yield all hits of a search in its order, reading them a page at a time.
@@ -264,11 +292,18 @@ class Library:
 
     # --- visibility
 
-    def changed_notice(self) -> str | None:
-        from .index import freshness
+    def source_notices(self) -> list[str]:
+        """Return notices on notes that changed since they were indexed, or may have."""
         from .search import engine
+        from .search.redaction import masking
 
-        return engine.changed_notice(freshness.changes_since_indexing(self._file()))
+        notices = engine.source_notices(self.source_changes(), self.path)
+        return [masking.masked(each) for each in notices] if self.redact else notices
+
+    def source_changes(self) -> SourceChanges:
+        from .index import freshness
+
+        return freshness.changes_since_indexing(self._file())
 
     def _file(self) -> Path:
         """Return the file to read: the index, or the restricted one that lacks hidden notes."""

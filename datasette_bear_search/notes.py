@@ -250,3 +250,13 @@ def local_day(timestamp: str | None) -> str | None:
     except (ValueError, OverflowError):
         return None
     return f"{moment.day} {moment:%b %Y}"
+
+
+def local_minute(timestamp: str | None) -> str | None:
+    """Return a timestamp's local time, such as ``24 Nov, 22:59``, with the year if not this."""
+    try:
+        moment = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00")).astimezone()
+    except (ValueError, OverflowError):
+        return None
+    year = "" if moment.year == datetime.now().year else f" {moment.year}"
+    return f"{moment.day} {moment:%b}{year}, {moment:%H:%M}"

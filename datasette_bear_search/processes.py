@@ -1,8 +1,17 @@
-"""Run this package's code in another process."""
+"""Run this package's code in another process, now or later."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+
+DISTRIBUTION = "datasette-bear-search"
+# Folders in uv's cache that hold environments. uv removes them when it likes.
+_UV_ENVIRONMENTS = ("archive-v", "environments-v")
 
 
 def command(module: str, function: str) -> list[str]:
@@ -12,3 +21,51 @@ def command(module: str, function: str) -> list[str]:
     path = [folder for folder in sys.path if folder]
     code = f"import sys; sys.path[:] = {path!r}; from {module} import {function}; {function}()"
     return [sys.executable, "-c", code]
+
+
+def lasting_command(arguments: Sequence[str], extras: Sequence[str] = ("bundled",)) -> list[str]:
+    """Return a ``datasette`` command for other programs to run, on another day in another folder.
+
+    It has full paths, because apps don't know the shell's PATH, and nothing in uv's cache.
+
+    :param extras: of this package, which the command needs
+    """
+    if is_in_uv_cache(sys.prefix):
+        # uv names itself to what it runs.
+        uv = Path(os.environ.get("UV") or shutil.which("uv") or "uv")
+        uvx = uv.with_name(uv.name.replace("uv", "uvx", 1))
+        return [*uvx_command(arguments, extras, str(uvx) if uvx.is_file() else "uvx")]
+    if script := installed_script("datasette"):
+        return [str(script), *arguments]
+    # Apps run it in the folder of a project, which may be somebody else's. With python -m, Python
+    # would take this folder's files for its own modules.
+    if sys.version_info >= (3, 11):
+        return [sys.executable, "-P", "-m", "datasette", *arguments]
+    code = "import sys; sys.path.pop(0); from datasette.cli import cli; cli()"
+    return [sys.executable, "-c", code, *arguments]
+
+
+def uvx_command(
+    arguments: Sequence[str], extras: Sequence[str], uvx: str = "uvx", *, path: str = DISTRIBUTION
+) -> list[str]:
+    """Return a ``datasette`` command that needs nothing but uv, which installs what is missing."""
+    return [uvx, "--with", f"{path}[{','.join(extras)}]", "datasette", *arguments]
+
+
+def is_in_uv_cache(path: str | Path) -> bool:
+    """Return whether a path is in an environment that ``uvx`` made, which may vanish."""
+    folders = [*Path(os.path.abspath(path)).parents]
+    chosen = os.environ.get("UV_CACHE_DIR")
+    return any(
+        folder == Path(chosen or "/nowhere")
+        or (folder.name.startswith(_UV_ENVIRONMENTS) and (folder.parent / "CACHEDIR.TAG").exists())
+        for folder in folders
+    )
+
+
+def installed_script(name: str) -> Path | None:
+    """Return the path of a command of this Python's environment, if it has it."""
+    name = f"{name}.exe" if sys.platform == "win32" else name
+    # On Windows, scripts are beside Python in virtual environments only.
+    folders = Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))
+    return next((folder / name for folder in folders if (folder / name).is_file()), None)

@@ -44,6 +44,9 @@ class ToolResult:
 class AgentLibrary(library.Library):
     """The notes in an index file that agents may see. Its errors are ToolErrors."""
 
+    # Whether agents may learn what isn't indexed, such as what is in the trash.
+    reads_sources = False
+
     def shown(self, text: str) -> str:
         """Return the text, with secrets masked if agents mustn't see them."""
         return masking.masked(text) if self.redact else text

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import sys
-import sysconfig
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -19,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from ..notes import ForeseenError
+from ..processes import lasting_command, uvx_command
 
 ENTRY_NAME = "notes"
+EXTRAS = ("bundled", "mcp")  # what the server needs
 # App → the file that lists its MCP servers, and their key in it.
 MCP_CLIENTS = {
     "claude-code": ("{home}/.claude.json", "mcpServers"),
@@ -42,13 +43,14 @@ def files(
     :param options: command-line options of ``bear-mcp``, which the app will run
     :raises ForeseenError: if the app isn't known, or its file isn't plain JSON
     """
-    entry = _entry(["bear-mcp", *options])
+    arguments = ["bear-mcp", *options]
+    entry = _entry(arguments)
     if app:
         if app not in MCP_CLIENTS:
             raise ForeseenError(f"--install knows these apps: {', '.join(MCP_CLIENTS)}.")
         yield _with_server(_settings_file(app), MCP_CLIENTS[app][1], entry)
     if bundle:
-        yield bundle.absolute(), *_bundle(entry)
+        yield bundle.absolute(), *_bundle(arguments)
     if skill:
         text = Path(__file__).with_name("skill.md").read_text(encoding="utf-8")
         yield skill.absolute() / "search-notes" / "SKILL.md", text, text
@@ -76,6 +78,44 @@ def write(path: Path, content: str | bytes) -> Path | None:
         why = f"{path} can't be written ({error.strerror}). It is as it was before."
         raise ForeseenError(why) from None
     return backup
+
+
+def entries() -> Iterator[tuple[str, Path]]:
+    """Yield the apps that have our entry, and the files that it is in."""
+    for app in MCP_CLIENTS:
+        path = _settings_file(app)
+        with suppress(OSError, UnicodeDecodeError):
+            if "bear-mcp" in path.read_text(encoding="utf-8"):
+                yield app, path
+
+
+def remove_entry(app: str) -> None:
+    """Take our entry out of an app's file, or raise ForeseenError if that would harm it."""
+    path, key = _settings_file(app), MCP_CLIENTS[app][1]
+    says = f"{path} can't be changed without harm. Take out the entry {ENTRY_NAME} by hand."
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".toml":
+            table = rf"(?m)^\[{key}\.{ENTRY_NAME}\]\n(?:(?!\[).*\n?)*"
+            left, count = re.subn(table, "", text)
+            if not count:
+                raise ForeseenError(says)
+        else:
+            content = json.loads(text)
+            del content[key][ENTRY_NAME]
+            left = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ForeseenError(says) from None
+    if backup := write(path, left):
+        backup.unlink()  # it has the entry
+
+
+def backups() -> Iterator[Path]:
+    """Yield the copies of apps' files that :func:`write` has made."""
+    for path in map(_settings_file, MCP_CLIENTS):
+        for copy in sorted(path.parent.glob(f"{path.name}.*.bak")):
+            if re.fullmatch(r"\d{8}-\d{6}-\d{6}", copy.name[len(path.name) + 1 : -len(".bak")]):
+                yield copy
 
 
 def unsafe_entries() -> Iterator[tuple[str, Path, list[str]]]:
@@ -110,25 +150,8 @@ def _create(path: Path, content: bytes) -> None:
 
 
 def _entry(arguments: list[str]) -> dict[str, Any]:
-    """Return the command that an app runs, by its path, because apps don't know the shell's PATH.
-
-    Apps run it in the folder of a project, which may be somebody else's. With ``python -m``, Python
-    would take this folder's files for its own modules.
-    """
-    if script := _script():
-        return {"command": str(script), "args": arguments}
-    if sys.version_info >= (3, 11):
-        return {"command": sys.executable, "args": ["-P", "-m", "datasette", *arguments]}
-    code = "import sys; sys.path.pop(0); from datasette.cli import cli; cli()"
-    return {"command": sys.executable, "args": ["-c", code, *arguments]}
-
-
-def _script() -> Path | None:
-    """Return the path of this Python's ``datasette``, if it has one."""
-    name = "datasette.exe" if sys.platform == "win32" else "datasette"
-    # On Windows, scripts are beside Python in virtual environments only.
-    folders = Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))
-    return next((folder / name for folder in folders if (folder / name).is_file()), None)
+    command, *rest = lasting_command(arguments, EXTRAS)
+    return {"command": command, "args": rest}
 
 
 def _settings_file(app: str) -> Path:
@@ -163,8 +186,10 @@ def _with_server(path: Path, key: str, entry: dict[str, Any]) -> tuple[Path, str
     return path, added, json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def _bundle(entry: dict[str, Any]) -> tuple[str, bytes]:
-    """Return an MCP bundle for this Python: its manifest, and the whole file."""
+def _bundle(arguments: list[str]) -> tuple[str, bytes]:
+    """Return an MCP bundle that needs only uv, on any machine: its manifest, and the whole file."""
+    command, *rest = uvx_command(arguments, EXTRAS)
+    entry = {"command": command, "args": rest}
     manifest = {
         "manifest_version": "0.3",
         "name": "datasette-bear-search",

@@ -8,9 +8,10 @@ from operator import contains
 from typing import Any, NamedTuple
 
 from ..index.file import database
+from ..index.file.sources import read_sources
 from ..index.run.chunking import passages
 from ..library import NoteNotFound
-from ..notes import fold_tag, printable
+from ..notes import counted, fold_tag, printable
 from ..search import engine
 from ..search.notes.detail import NoteDetail
 from ..search.ranking.statement import Statement
@@ -127,19 +128,29 @@ def library_status(library: AgentLibrary) -> ToolResult:
             from notes
             """
         [facts] = checked_rows(connection, Statement(totals, {}))
-        by_source = "select source, count(*) from notes group by source"
-        sources = dict(connection.execute(by_source).fetchall())
+        stored = read_sources(connection)
         about = library.about(connection)
+    changes = library.source_changes()
+    errors = {each.source: each.error for each in changes.unreadable}
+    sources = [
+        {"name": library.shown(name), "notes": source.notes}
+        | without_empty(
+            {"read": source.read, "error": library.shown(errors.get(name) or source.error)}
+        )
+        for name, source in stored.items()
+    ]
     facts |= {
         "sources": sources,
-        "about": {source: about[source] for source in sources if source in about} or None,
+        "about": {source: about[source] for source in stored if source in about} or None,
         "indexed": state.indexed,
         "searched_by_meaning": obstacle is None and state.has_vectors,
         "model": state.model if state.has_vectors else None,
     }
-    notices = [*filter(None, (obstacle, engine.pending_notice(state), library.changed_notice()))]
+    notices = [*filter(None, (obstacle, engine.pending_notice(state))), *library.source_notices()]
     data = {name: value for name, value in facts.items() if value is not None}
-    lines = [f"{name.replace('_', ' ')}: {value_text(value)}" for name, value in data.items()]
+    shown = {name: value for name, value in data.items() if name != "sources"}
+    lines = [f"{name.replace('_', ' ')}: {value_text(value)}" for name, value in shown.items()]
+    lines += [f"source {', '.join(_source_parts(source))}" for source in sources]
     lines += [f"Notice: {printable(notice)}" for notice in notices]
     return ToolResult("\n".join(lines), data | {"notices": notices})
 
@@ -351,6 +362,13 @@ def _note_lines(note: Mapping[str, Any]) -> Iterator[str]:
 
 
 # --- list_tags and library_status
+
+
+def _source_parts(source: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{quoted(source['name'])}: {counted(source['notes'], 'note')}"
+    for name in ("read", "error"):
+        if name in source:
+            yield f"{name} {value_text(source[name])}"
 
 
 def _tag_lines(nodes: Sequence[Mapping[str, Any]], depth: int) -> Iterator[str]:

@@ -58,6 +58,7 @@ def search_notes(
     max_tokens: int,
     limit: int,
     offset: int,
+    why: str = "",
 ) -> ToolResult:
     texts = list(dict.fromkeys(filter(None, (query, *queries))))
     if not texts and not filters:
@@ -92,7 +93,13 @@ def search_notes(
     if len(shown) < len(notes):
         next_offset = offset + len(shown)
     data: dict[str, Any] = {"total": total, "found": found, "offset": offset}
-    data |= {"next_offset": next_offset, "notices": _notices(responses), "about": about}
+    said = _notices(responses)
+    if why:
+        options: dict[str, Any] = {**filters, "mode": mode, "recency": recency}
+        options |= {"limit": limit + offset, "wait": engine.WAIT}
+        options["reads_sources"] = library.reads_sources
+        said.insert(0, library.why(why, texts[0] if texts else "", **options))
+    data |= {"next_offset": next_offset, "notices": said, "about": about}
     next_hits = hits[len(shown) : len(shown) + NEXT_TITLES]
     data["next_titles"] = [{"id": hit.id, "title": hit.title} for hit in next_hits]
     return _result(_heading(data, len(shown)), data, shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import stat
 import sys
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,7 @@ from ..index import config
 from ..index.file import database, metadata, schema, sources, vectors
 from ..index.run import changes
 from ..notes import counted, printable
+from ..processes import installed_script
 from ..sources.base import SourceConfig, SourceError
 from ..sources.registry import open_source
 from ..sqlite import sqlite3
@@ -111,6 +113,7 @@ def _python() -> Findings:
     yield Finding("python", f"Python {sys.version.split()[0]} ({sys.executable})")
     packages = [f"{name} {version(name)}" for name in ("datasette", "datasette-bear-search")]
     yield Finding("packages", ", ".join(packages))
+    yield from _command()
     yield Finding("sqlite", f"SQLite {sqlite3.sqlite_version}, module {sqlite3.__name__}")
     with closing(sqlite3.connect(":memory:")) as connection:
         try:
@@ -128,6 +131,15 @@ def _python() -> Findings:
             says = f"The module {sqlite3.__name__} of this Python can't load sqlite-vec"
             fix = "pip install pysqlite3"
         yield Finding("sqlite_vec", f"{says}, so notes can't be searched by meaning.", False, fix)
+
+
+def _command() -> Findings:
+    """Say where ``bear-search`` is, on which launchers rely."""
+    if found := shutil.which("bear-search"):
+        yield Finding("command", f"bear-search is {found}")
+    elif script := installed_script("bear-search"):
+        says = f"bear-search is {script}, where your shell doesn't look for it."
+        yield Finding("command", says, None, "datasette bear-search --link")
 
 
 def _model(path: Path, load_model: bool) -> Findings:

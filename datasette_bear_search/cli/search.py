@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ..notes import ForeseenError, can_be_opened, printable, printable_lines
+from ..notes import ForeseenError, can_be_opened, counted, printable, printable_lines
 from ..query.filter_values import InvalidParameter
 from ..query.filters import FILTERS, Filter
 from ..query.query import MODES
+from ..sources.base import SourceError
 from . import output
 from .options import redact_option, sidecar_option
 from .output import clear_errors
@@ -90,6 +92,12 @@ class SearchCommand(output.Command):
     is_flag=True,
     help="Show how the query was understood, each note's scores and where the time went",
 )
+@click.option(
+    "--why",
+    metavar="TITLE",
+    help="Say why this note isn't among the results, or where: its title, SOURCE:KEY or file",
+)
+@click.option("--link", is_flag=True, help="Link this command into ~/.local/bin")
 @redact_option(default=False)
 @click.version_option(package_name="datasette-bear-search")
 def bear_search(
@@ -105,6 +113,8 @@ def bear_search(
     as_json: bool,
     show: str | None,
     explain: bool,
+    why: str | None,
+    link: bool,
     redact: bool,
     **page_options: Any,
 ) -> None:
@@ -121,6 +131,11 @@ def bear_search(
     from ..index.file import database
     from . import terminal
 
+    if link:
+        from .service import link as link_command
+
+        with clear_errors():
+            return output.echo(link_command())
     is_search = any(map(str.strip, words)) or any(
         value not in (None, ()) for value in page_options.values()
     )
@@ -128,16 +143,21 @@ def bear_search(
         raise click.UsageError(
             "--similar compares whole notes. It can't be combined with a query or filters."
         )
-    if similar_to is None and show is None and not is_search:
+    if not is_search and all(each is None for each in (similar_to, show, why)):
         raise click.UsageError(
             "What are you looking for? Enter words, a question or a filter such as --tag work."
         )
     with clear_errors(NotSearched), Library(sidecar_path, redact=redact) as library:
+        if is_terminal() and not database.is_made(library.path):
+            _offer_to_index(library)
         if database.is_locked(library.path):
             terminal.say("Another program is using the index. Waiting for it …")
         if show is not None:
             note = library.note(show)
             output.echo(f"# {note.title}", "", *printable_lines(note.body).split("\n"))
+            return
+        if why is not None:
+            output.echo(_why(library, why, " ".join(words), limit, page_options))
             return
         if similar_to is not None:
             offset, found = 0, _similar(library, similar_to, limit, unlinked)
@@ -153,6 +173,36 @@ def bear_search(
     if not found.notes:
         terminal.say(f"No results after the first {offset}." if offset else "No results.")
         sys.exit(NOTHING_FOUND)
+
+
+def is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _offer_to_index(library: Library) -> None:
+    """Ask whether to index the notes on this computer now. Otherwise, the search says how."""
+    from ..index.selection import Selection
+    from ..sources import registry
+    from .index import Options, index_sources
+
+    found, names = [], []
+    for config in registry.installed():
+        with suppress(SourceError):
+            source = registry.open_source(config)
+            count = getattr(source, "count", lambda: None)()
+            names.append(f"{counted(count, 'note') if count else 'the notes'} of {source.app}")
+            found.append(config)
+    if not found or not output.agrees(f"Index {' and '.join(names)} now?"):
+        return
+    if failure := index_sources(Selection(tuple(found)), Options(sidecar_path=library.path)):
+        raise NotSearched(failure)
+
+
+def _why(library: Library, title: str, words: str, limit: int, options: dict[str, Any]) -> str:
+    try:
+        return library.why(title, words, limit=limit, **options)
+    except InvalidParameter as error:
+        raise click.UsageError(str(error)) from None
 
 
 class Printout(NamedTuple):

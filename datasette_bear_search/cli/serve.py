@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -17,6 +18,9 @@ from .. import Library
 from ..embeddings.registry import get_embedder
 from ..index import config, selection
 from ..index.file import database, schema
+from ..notes import ForeseenError, counted
+from ..processes import is_in_uv_cache
+from ..service import PORT
 from ..sources.base import SourceConfig
 from ..sqlite import sqlite3
 from .index import Options, index_sources
@@ -24,10 +28,11 @@ from .options import redact_option, sidecar_option
 from .output import Command, clear_errors, confirm, echo
 
 if TYPE_CHECKING:
+    from ..index.run.changes import Snapshot
     from ..index.updater import Task, Updater
 
 LOCALHOST, LOCALHOST_6 = "127.0.0.1", "::1"  # notes are served to this machine only
-DEFAULT_PORT = 8001
+DEFAULT_PORT = PORT
 SERVER_STOPPED = "Stopped"
 
 port_option = click.option(
@@ -78,14 +83,39 @@ def bear_serve(
         if not database.is_made(path):
             with database.open_for_writing(path):
                 pass  # create an empty index, which the page offers to fill
-        with closing(database.connect(path)) as connection:
-            database.require_current(connection)
+        _bring_up_to_date(path)
         if redact:
             masking.require()
         settings: dict[str, Any] = {**OF_ONE_PERSON, "mcp_hosts": list(hosts)}
         if redact is not None:  # by default, pages show secrets but agents don't get them
             settings["redact"] = redact
         serve(path, port, open_browser, settings, watches=watch)
+
+
+class _WordsIndexed(Exception):
+    """All words can be searched. The server makes the vectors."""
+
+
+def _bring_up_to_date(path: Path) -> None:
+    """Rebuild an index of an earlier version, so that a service need not be told to."""
+    from ..index.run.report import Hooks, Report
+
+    with closing(database.connect(path)) as connection:
+        if schema.version_of(connection) >= schema.VERSION:
+            return database.require_current(connection)
+    echo("An earlier version made the index. Bringing it up to date; this happens once.")
+
+    def on_text(report: Report) -> None:
+        raise _WordsIndexed
+
+    def on_read(source: SourceConfig, snapshot: Snapshot | None) -> None:
+        if snapshot is not None:
+            echo(f"Read {counted(snapshot.count, 'note')} from {source.location}")
+
+    library = Library(path)
+    with suppress(_WordsIndexed):
+        library.index(hooks=Hooks(on_read=on_read, on_text=on_text))
+    echo("The words are indexed. Search by meaning follows while the server runs.")
 
 
 @click.command(cls=Command)
@@ -107,7 +137,9 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
 
     from ..demo import write_demo_library
 
-    directory = directory or user_data_path("datasette-bear-search", appauthor=False) / "demo"
+    # Absolute, because the index remembers where the notes are.
+    own = user_data_path("datasette-bear-search", appauthor=False) / "demo"
+    directory = (directory or own).absolute()
     library, path = directory / "database.sqlite", directory / "notes.db"
     with clear_errors():
         try:
@@ -180,7 +212,9 @@ def bear_mcp(
         return _set_up(app, bundle, skill, options, yes)
     hidden_tags = hidden_tags or config.hidden_by_environment()
     try:
-        server.serve_stdio(agents.AgentLibrary(sidecar_path, hidden_tags, redact=redact))
+        library = agents.AgentLibrary(sidecar_path, hidden_tags, redact=redact)
+        library.reads_sources = True  # the person's own assistant
+        server.serve_stdio(library)
     except server.SdkMissing as error:
         raise click.ClickException(str(error)) from None
     except masking.RedactionMissing as error:
@@ -192,6 +226,8 @@ def _set_up(
 ) -> None:
     from ..agents import install
 
+    if app in install.MCP_CLIENTS:
+        _check_server(options)
     with clear_errors():
         for path, added, text in install.files(app, bundle, skill, options):
             echo(f"This will be written to {path}:", "", *added.split("\n"))
@@ -201,6 +237,28 @@ def _set_up(
             echo(f"Written.{f' The previous version is in {backup}.' if backup else ''}")
     if app:
         echo(f"Restart {app} and ask it something about your notes.")
+
+
+def _check_server(options: Sequence[str]) -> None:
+    """End the command unless the server would start: an app shows its errors to nobody."""
+    from ..agents import AgentLibrary, server
+    from ..search.redaction import masking
+
+    chosen = [each.partition("=")[2] for each in options if each.startswith("--sidecar=")]
+    library = AgentLibrary(chosen[0] if chosen else None)
+    advice = ""
+    try:
+        if not is_in_uv_cache(sys.prefix):  # uvx installs the extras when the app runs it
+            advice = "Nothing was written, because the app couldn't start the server. "
+            server.build_server(library)
+            if "--no-redact" not in options:
+                masking.require()
+        with Library(library.path).open() as connection:
+            database.require_current(connection)
+    except (server.SdkMissing, ForeseenError) as error:
+        raise click.ClickException(f"{advice or 'Nothing was written. '}{error}") from None
+    for each in Library(library.path).source_changes().unreadable:
+        echo(f"{each.notice} The app may be refused, too. {each.error}", err=True)
 
 
 def serve(

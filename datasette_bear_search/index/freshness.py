@@ -1,12 +1,14 @@
-"""How far the index is behind its sources."""
+"""How far the index is behind its sources, and which of them can't be checked from here."""
 
 from __future__ import annotations
 
 import threading
 import time
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+from ..notes import counted, local_minute, time_left
 from ..sources.base import SourceError
 from ..sources.files.states import file_state
 from ..sources.formats.text import timestamp_from_seconds
@@ -14,9 +16,9 @@ from ..sources.registry import open_source
 from ..sqlite import sqlite3
 from .file import database
 from .file import sources as stored_sources
-from .file.database import SidecarError
+from .file.database import SidecarError, State
 from .file.sources import StoredSource
-from .run import changes
+from .run import changes, lock
 
 # Seconds between two counts of a source's changes, since a person may write while searching. The
 # second applies to sources that have to be read in full to detect a change.
@@ -28,16 +30,65 @@ SECONDS_TO_WAIT = 0.2
 SHARE_OF_TIME = 0.05
 
 
-def changes_since_indexing(path: str | Path) -> int:
+@dataclass(frozen=True)
+class Unreadable:
+    """A source that can't be read, so that nobody knows whether its notes changed."""
+
+    source: str
+    read: str | None  # when it last could be, ISO 8601 UTC
+    error: str  # why it can't be read, for people
+    app: str = ""
+
+    @property
+    def notice(self) -> str:
+        """What everybody who searches is told, whatever interface they use."""
+        as_of = local_minute(self.read)
+        found = f"its notes are as of {as_of}" if as_of else "its notes may be old"
+        return f"{self.app or self.source} can't be checked from here; {found}."
+
+
+@dataclass(frozen=True)
+class SourceChanges:
+    """What is known about the sources of an index since they were indexed."""
+
+    changed: int = 0  # notes
+    unreadable: tuple[Unreadable, ...] = ()
+
+
+def vectors_under_way(state: State) -> str:
+    """Return for people how far the run is that is making vectors; "" if none is."""
+    if not state.pending or state.skips_vectors or not state.path or not lock.is_busy(state.path):
+        return ""
+    left = time_left(state.pending, state.passages_per_second)
+    left = f", which takes {left}" if left else ""
+    return f"Vectors are being made: {counted(state.pending, 'passage')} to go{left}."
+
+
+def changes_since_indexing(path: str | Path, *, is_watched: bool = False) -> SourceChanges:
     """Return how many notes have changed since they were indexed, as far as is known.
 
     The count runs in the background; if it takes longer than SECONDS_TO_WAIT, return the last one.
-    A source is read only if its state changed. If it can't be read, it counts as unchanged.
+    A source is read only if its state changed. If it can't be read, the result says so.
+
+    :param is_watched: this process keeps the index up to date, so what it last noted is enough
     """
     path = Path(path)
+    if is_watched:
+        with suppress(SidecarError, sqlite3.Error), closing(database.connect(path)) as connection:
+            known = stored_sources.read_sources(connection).values()
+            return SourceChanges(0, tuple(_unreadable(each) for each in known if each.error))
+        return SourceChanges()
     with _counters_lock:
         counter = _counters.setdefault(path, _ChangeCounter(path))
-    return counter.total()
+    return counter.changes()
+
+
+def _unreadable(stored: StoredSource, error: str = "") -> Unreadable:
+    config, app = stored.config, ""
+    with suppress(SourceError):  # its kind is a plugin's that is gone
+        if config.name == config.kind:  # a name that nobody chose
+            app = open_source(config).app
+    return Unreadable(config.name, stored.read, error or stored.error, app)
 
 
 class _ChangeCounter:
@@ -46,13 +97,13 @@ class _ChangeCounter:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._next_check = 0.0
-        self._total = 0
+        self._found = SourceChanges()
         self._state = ""  # of the index when its sources were read
         self._sources: dict[str, StoredSource] = {}
         # The source, its state, how many notes had changed, and when that was counted.
         self._counts: dict[str, tuple[StoredSource, str, int, float]] = {}
 
-    def total(self) -> int:
+    def changes(self) -> SourceChanges:
         with self._lock:
             is_counting = self._thread is not None and self._thread.is_alive()
             if not is_counting and time.monotonic() >= self._next_check:
@@ -62,11 +113,11 @@ class _ChangeCounter:
             thread = self._thread
         if thread is not None:
             thread.join(SECONDS_TO_WAIT)
-        return self._total
+        return self._found
 
     def _check(self) -> None:
         started = time.monotonic()
-        total = 0
+        total, unreadable = 0, []
         with suppress(SidecarError, sqlite3.Error):  # the search itself will report the error
             # Opening an index takes as long as a search in a small one.
             if (state := file_state(self._path)) != self._state:
@@ -74,14 +125,18 @@ class _ChangeCounter:
                     self._sources = stored_sources.read_sources(connection)
                 self._state = state
             for stored in self._sources.values():
-                with suppress(SourceError):  # a broken source mustn't prevent searching
+                try:
                     total += self._changes(stored)
-            self._total = total
+                except SourceError as error:  # mustn't prevent searching
+                    unreadable.append(_unreadable(stored, str(error)))
+            self._found = SourceChanges(total, tuple(unreadable))
         now = time.monotonic()
         self._next_check = now + min((now - started) / SHARE_OF_TIME, SECONDS_BETWEEN_COUNTS)
 
     def _changes(self, stored: StoredSource) -> int:
         if stored.next_try and stored.next_try > (timestamp_from_seconds(time.time()) or ""):
+            if stored.error:
+                raise SourceError(stored.error)
             return 0
         source = open_source(stored.config)
         state = changes.current_state(source) or ""

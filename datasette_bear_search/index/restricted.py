@@ -25,7 +25,14 @@ from .config import hidden_by_environment
 from .file import notes as stored_notes
 from .file import passages, schema, vectors
 from .file import sources as stored_sources
-from .file.database import PROMPTS, SidecarError, connect, has_vector_extension, is_made
+from .file.database import (
+    PROMPTS,
+    RESTRICTED_MARK,
+    SidecarError,
+    connect,
+    has_vector_extension,
+    is_made,
+)
 from .file.metadata import SEMANTIC, UNRELATED, get_meta, json_value, set_meta
 from .file.schema import EMBEDDED, FILES, PENDING, REFUSED, VECTORS
 from .file.sources import StoredSource
@@ -41,13 +48,12 @@ TEXT, TEXT_THEN, VECTORS_THEN = "text_changed", "text_made_from", "vectors_made_
 _TEXTS_AT_A_TIME = 10_000
 # Notes whose relations are read in one statement.
 _NOTES_AT_A_TIME = 250
-_MARK = ".without-"
 
 
 def file_for(path: Path, tags: Sequence[str]) -> Path:
     """Return the path of the restricted index of the index at ``path`` that lacks these tags."""
     folded = json.dumps(sorted({*map(fold_tag, tags)})).encode()
-    return Path(f"{path}{_MARK}{hashlib.blake2b(folded, digest_size=6).hexdigest()}")
+    return Path(f"{path}{RESTRICTED_MARK}{hashlib.blake2b(folded, digest_size=6).hexdigest()}")
 
 
 def wanted(path: Path) -> list[tuple[str, ...]]:
@@ -55,7 +61,7 @@ def wanted(path: Path) -> list[tuple[str, ...]]:
 
     That is each one that was made, and one for the tags that the environment names.
     """
-    pattern = re.compile(re.escape(path.name + _MARK) + "[0-9a-f]{12}")
+    pattern = re.compile(re.escape(path.name + RESTRICTED_MARK) + "[0-9a-f]{12}")
     found = {}
     for file in sorted(path.parent.iterdir()):
         with suppress(SidecarError, sqlite3.Error):  # damaged; it is made anew when it is needed

@@ -8,12 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..embeddings.rerankers import Reranker
+from ..index import freshness
 from ..index.file import database
 from ..index.file.database import State
+from ..index.run import lock
 from ..notes import counted, time_left
 from ..query.query import Query
 from ..sqlite import snapshot, sqlite3, time_limit
@@ -244,7 +247,7 @@ def _embed(state: State, embedder: Embedder, meaning: str) -> str | None:
         if embedder.fingerprint != state.fingerprint:
             return (
                 f"{WORDS_ONLY} The index was made with another version of the model {state.model}. "
-                f"To search by meaning, run: datasette bear-index --model {state.model}"
+                f"To search by meaning, run: {state.command} --model {state.model}"
             )
         embedder.embed_query(meaning)
     except ModelUnavailable as error:
@@ -265,9 +268,11 @@ def semantic_obstacle(state: State, has_vector_extension: bool) -> str | None:
         return None
     if not state.has_vectors and state.refused and not state.pending:
         return f"{WORDS_ONLY} The model {state.model} doesn't know the script of these notes."
+    if not state.has_vectors and (under_way := freshness.vectors_under_way(state)):
+        return f"{WORDS_ONLY} {under_way}"
     if not state.has_vectors:
         option = " --semantic" if state.skips_vectors else ""
-        return f"{WORDS_ONLY} To search by meaning, too, run: datasette bear-index{option}"
+        return f"{WORDS_ONLY} To search by meaning, too, run: {state.command}{option}"
     if not has_vector_extension:
         return (
             f"{WORDS_ONLY} This Python can't load sqlite-vec; "
@@ -281,15 +286,21 @@ def pending_notice(state: State) -> str | None:
         return None
     waiting = f"{counted(state.pending, 'passage')} can only be found by words so far."
     if state.skips_vectors:
-        return f"{waiting} To search them by meaning, too, run: datasette bear-index --semantic"
+        return f"{waiting} To search them by meaning, too, run: {state.command} --semantic"
+    if under_way := freshness.vectors_under_way(state):
+        return f"{waiting} {under_way}"
     left = time_left(state.pending, state.passages_per_second)
     left = f" That takes {left}." if left else ""
-    start = "If no datasette bear-index is running, start one."
-    return f"Indexing isn't finished: {waiting}{left} {start}"
+    return f"Indexing isn't finished: {waiting}{left} To finish it, run: {state.command}"
 
 
-def changed_notice(changed: int) -> str | None:
-    if not changed:
-        return None
-    changes = f"{counted(changed, 'note')} changed since the index was made."
-    return f"{changes} To update it, run: datasette bear-index"
+def source_notices(changes: freshness.SourceChanges, path: Path) -> list[str]:
+    """Return notices on notes that changed since they were indexed, or may have."""
+    notices = [each.notice for each in changes.unreadable]
+    if changes.changed:
+        path = database.unrestricted(path)
+        update = f"To update it, run: {database.index_command(path)}"
+        update = "It is being updated." if lock.is_busy(path) else update
+        said = f"{counted(changes.changed, 'note')} changed since the index was made. {update}"
+        notices.append(said)
+    return notices

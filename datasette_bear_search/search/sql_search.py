@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ..index import freshness
 from ..index.file import database
 from ..query.query import parse
 from ..sqlite import interruption, read_value, sqlite3
-from .engine import changed_notice, search
+from .engine import search, source_notices
 from .notes.detail import find_note_id
 from .notes.similar import SIMILAR_NOTES, find_similar
 from .redaction import masking
@@ -77,8 +78,10 @@ def found_notes(
     corrections = (
         f"Searched for {meant} instead of {typed}." for typed, meant in response.corrections
     )
-    changed = changed_notice(freshness.changes_since_indexing(database.file_of(connection)))
-    others = filter(None, [*response.results.plan.hints, *response.notices, changed])
+    path = Path(database.file_of(connection))
+    changes = source_notices(freshness.changes_since_indexing(path), path)
+    changes = [*map(masking.masked, changes)] if redact else changes
+    others = [*response.results.plan.hints, *response.notices, *changes]
     return _with_notices([_hit_row(hit) for hit in response], [*corrections, *others])
 
 

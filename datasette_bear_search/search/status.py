@@ -14,7 +14,7 @@ from ..index.file import sources as stored_sources
 from ..index.file.database import State
 from ..index.file.schema import EMBEDDED
 from ..sqlite import sqlite3
-from .engine import changed_notice, pending_notice, semantic_obstacle
+from .engine import pending_notice, semantic_obstacle, source_notices
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class SourceStatus:
     kind: str
     notes: int
     read: str | None  # when
-    error: str | None  # of the last reading
+    error: str | None  # of the last reading, or why it can't be read now
     next_try: str | None
 
 
@@ -96,7 +96,8 @@ def completed(
     :param shown: masks secrets in a text
     """
     model = _model_status(state)
-    changed = freshness.changes_since_indexing(path)
+    changes = freshness.changes_since_indexing(path)
+    errors = {each.source: each.error for each in changes.unreadable}
 
     def shown_or_none(text: str | None) -> str | None:
         return text and shown(text)
@@ -105,12 +106,16 @@ def completed(
         status.ready and model.state == "loaded",
         ModelStatus(shown_or_none(model.name), model.state, shown_or_none(model.problem)),
         status.vectors,
-        replace(status.index, changed=changed),
+        replace(status.index, changed=changes.changed),
         tuple(
-            replace(each, name=shown(each.name), error=shown_or_none(each.error))
+            replace(
+                each,
+                name=shown(each.name),
+                error=shown_or_none(errors.get(each.name) or each.error),
+            )
             for each in status.sources
         ),
-        tuple(map(shown, filter(None, (*status.notices, changed_notice(changed))))),
+        tuple(map(shown, (*status.notices, *source_notices(changes, path)))),
     )
 
 

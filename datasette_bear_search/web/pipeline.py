@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 from datasette.database import Database
 
@@ -12,10 +14,11 @@ from ..search.engine import (
     Pipeline,
     SearchResponse,
     TimeLimitExceeded,
-    changed_notice,
     pending_notice,
     semantic_obstacle,
+    source_notices,
 )
+from ..search.redaction import masking
 from ..search.request import SearchRequest
 from ..sqlite import sqlite3
 from . import turns
@@ -69,11 +72,10 @@ async def respond(
         is_awaited = not by_words_first or search_request.query.mode != "auto"
         await asyncio.to_thread(pipeline.embed, wait=None if is_awaited else 0)
         # Count changed notes while SQLite searches, which releases the GIL.
-        count_changes = freshness.changes_since_indexing
-        if updater and updater.watches:
-            count_changes = lambda path: 0  # noqa: E731 - indexed in a moment
         path = turns.index_file(database)
-        changes = asyncio.create_task(asyncio.to_thread(count_changes, path))
+        is_watched = bool(updater and updater.watches)
+        count = partial(freshness.changes_since_indexing, path, is_watched=is_watched)
+        changes = asyncio.create_task(asyncio.to_thread(count))
         await turns.execute(database, read)
         if is_reranked:
             await asyncio.to_thread(pipeline.refine)
@@ -87,6 +89,6 @@ async def respond(
         # The line about the index's freshness says the same.
         not_yet = semantic_obstacle(response.state, True), pending_notice(response.state)
         notices = [notice for notice in notices if notice not in not_yet]
-    if changed := changed_notice(await changes):
-        notices.append(changed)
+    shown = masking.masked if settings.redacts(datasette) else str
+    notices += map(shown, source_notices(await changes, Path(path)))
     return replace(response, notices=tuple(notices))

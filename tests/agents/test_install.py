@@ -6,8 +6,10 @@ import errno
 import json
 import os
 import shutil
+import sqlite3
 import sys
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,20 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.agents import install
+from datasette_bear_search import processes
+from datasette_bear_search.agents import install, server
+from datasette_bear_search.index import freshness
+from datasette_bear_search.index.file import database
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch) -> Path:
+def home(tmp_path, monkeypatch, template) -> Path:
+    """Set up a home with an index in its default place."""
     for name in ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA"):
         monkeypatch.setenv(name, str(tmp_path))
+    index = database.default_path()
+    index.parent.mkdir(parents=True)
+    shutil.copy(template, index)
     return tmp_path
 
 
@@ -98,7 +107,7 @@ def test_install_writes_a_bundle_and_a_skill(home, tmp_path):
     with zipfile.ZipFile(tmp_path / "notes.mcpb") as bundle:
         manifest = json.loads(bundle.read("manifest.json"))
         assert manifest["server"]["entry_point"] in bundle.namelist()
-    assert manifest["server"]["mcp_config"]["args"] == ["bear-mcp"]
+    assert manifest["server"]["mcp_config"]["args"][-1] == "bear-mcp"
     text = (tmp_path / "skills" / "search-notes" / "SKILL.md").read_text()
     assert text.startswith("---\nname: search-notes\ndescription: ")
 
@@ -108,7 +117,7 @@ def test_the_server_is_started_by_the_script_beside_this_python(home, monkeypatc
     scripts.mkdir()
     (scripts / "datasette.exe").touch()
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python.exe"))
-    monkeypatch.setattr(install.sysconfig, "get_path", lambda name: str(scripts))
+    monkeypatch.setattr(processes.sysconfig, "get_path", lambda name: str(scripts))
     monkeypatch.setattr(sys, "platform", "win32")
     assert entry_of("cursor") == {"command": str(scripts / "datasette.exe"), "args": ["bear-mcp"]}
     (scripts / "datasette.exe").unlink()
@@ -214,3 +223,78 @@ def doctor(home: Path) -> list[dict[str, str]]:
     done = CliRunner().invoke(cli, ["bear-doctor", "--json", "--sidecar", str(home / "notes.db")])
     findings = json.loads(done.output)["findings"]
     return [finding for finding in findings if finding["area"] == "AI assistants"]
+
+
+# What is checked before an app's file is changed
+
+
+def test_nothing_is_written_if_the_server_could_not_start(home, monkeypatch):
+    def missing(library):
+        raise server.SdkMissing
+
+    monkeypatch.setattr(server, "build_server", missing)
+    output = bear_mcp("--install", "cursor", "--yes", status=1)
+    assert "Nothing was written, because the app couldn't start the server." in output
+    assert server.INSTALL_MCP in output
+    assert not (home / ".cursor").exists()
+
+
+def test_nothing_is_written_without_an_index(home):
+    database.default_path().unlink()
+    output = bear_mcp("--install", "cursor", "--yes", status=1)
+    assert "Make it with: datasette bear-index" in output
+    assert not (home / ".cursor").exists()
+
+
+def test_nothing_is_written_with_an_index_of_another_version(home):
+    with closing(sqlite3.connect(database.default_path())) as db:
+        db.execute("pragma user_version = 1")
+    assert "earlier version" in bear_mcp("--install", "cursor", "--yes", status=1)
+    assert not (home / ".cursor").exists()
+
+
+def test_a_source_that_cannot_be_read_gives_a_warning(home, monkeypatch):
+    monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
+    with closing(sqlite3.connect(database.default_path())) as db, db:
+        db.execute("update sources set location = '/nowhere/database.sqlite'")
+    output = bear_mcp("--install", "cursor", "--yes")
+    assert "Bear can't be checked from here" in output
+    assert "Written." in output
+
+
+def test_a_bundle_serves_everybody(home, tmp_path):
+    bear_mcp("--bundle", tmp_path / "notes.mcpb", "--yes")
+    with zipfile.ZipFile(tmp_path / "notes.mcpb") as bundle:
+        text = bundle.read("manifest.json").decode()
+    entry = json.loads(text)["server"]["mcp_config"]
+    assert entry["command"] == "uvx"
+    assert entry["args"][-2:] == ["datasette", "bear-mcp"]
+    assert entry["args"][:2] == ["--with", "datasette-bear-search[bundled,mcp]"]
+    assert str(home) not in text
+    assert sys.prefix not in text
+
+
+def test_under_uvx_the_entry_runs_uvx(home, tmp_path, monkeypatch):
+    cache = tmp_path / "cache" / "uv"
+    (cache / "archive-v0" / "Mor").mkdir(parents=True)
+    (cache / "CACHEDIR.TAG").touch()
+    monkeypatch.setattr(sys, "prefix", str(cache / "archive-v0" / "Mor"))
+    bear_mcp("--install", "cursor", "--yes")
+    text = (home / ".cursor" / "mcp.json").read_text()
+    assert str(cache) not in text
+    assert json.loads(text)["mcpServers"]["notes"]["args"][-2:] == ["datasette", "bear-mcp"]
+
+
+@pytest.mark.parametrize("app", sorted(install.MCP_CLIENTS))
+def test_our_entry_can_be_taken_out_again(home, app):
+    path = install._settings_file(app)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    is_toml = path.suffix == ".toml"
+    path.write_text('model = "x"\n\n[mcp_servers.other]\na = 1\n' if is_toml else '{"a": 1}')
+    bear_mcp("--install", app, "--yes")
+    assert [(app, path)] == list(install.entries())
+    install.remove_entry(app)
+    text = path.read_text()
+    assert "bear-mcp" not in text
+    assert ("[mcp_servers.other]" if is_toml else '"a": 1') in text
+    assert list(install.entries()) == []

@@ -137,7 +137,7 @@ async def test_a_long_list_of_tags_leaves_out_the_nested_ones(call, monkeypatch)
 async def test_the_status_counts_notes_and_sources(call):
     data = await call("library_status")
     assert (data["notes"], data["archived"], data["encrypted"]) == (8, 1, 1)
-    assert data["sources"] == {"bear": 8}
+    assert [(each["name"], each["notes"]) for each in data["sources"]] == [("bear", 8)]
     assert (data["oldest"], data["newest"]) == ("2024-05-01", "2024-05-09")
     assert data["searched_by_meaning"] is True
     assert data["notices"] == []

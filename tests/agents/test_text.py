@@ -67,7 +67,7 @@ PROGRAM = [
     r"No note was found\. Try other words .*",
     r' *"" \(\d+\)',
     r"(?:notes|archived|encrypted|pinned): \d+",
-    r'sources: "" \(\d+\)',
+    r'source "": \d+ notes?(?:, (?:read|error) (?:[-0-9T:Z]+|""))*',
     '(?:oldest|newest|indexed): (?:[-0-9T:Z]+|"")',
     'searched by meaning: yes|model: ""',
     r'\d+ notes have the title ""\. Ask for one by its id:',

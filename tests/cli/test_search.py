@@ -25,6 +25,8 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query.filter_values import read_filters
 from datasette_bear_search.search.request import read_query, read_ranking
+from datasette_bear_search.sources import registry as sources
+from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day, edit
 from tests.support.docs import ROOT
@@ -465,3 +467,41 @@ def test_an_editor_gets_the_notes_like_a_file(run_script, tmp_path, sidecar_path
     run_script('datasette bear-index "$1" --model test/tiny --no-semantic', tmp_path / "Notes")
     rows = run_script(script_of("Editors")).splitlines()
     assert all(json.loads(row)["id"] for row in rows)
+
+
+# Without an index, at a terminal
+
+
+@pytest.fixture
+def at_a_terminal(monkeypatch, write, library):
+    """Let a person sit at a terminal of a computer that has Bear's notes and no index."""
+    write(*NOTES)
+    config = SourceConfig("bear", "bear", str(library))
+    monkeypatch.setattr(sources, "installed", lambda: [config])
+
+    def ask(path, says):
+        monkeypatch.setattr(search_command, "is_terminal", lambda: True)
+        return CliRunner().invoke(cli, ["bear-search", "roof", "--sidecar", str(path)], input=says)
+
+    return ask
+
+
+def test_a_search_without_an_index_offers_to_make_it(at_a_terminal, sidecar_path):
+    done = at_a_terminal(sidecar_path, "y\n")
+    assert re.search(r"Index \d+ notes of Bear now\?", done.output)
+    assert done.exit_code == 0
+    assert "Cabin roof" in done.output
+
+
+def test_a_search_without_an_index_makes_none_unasked(at_a_terminal, sidecar_path):
+    done = at_a_terminal(sidecar_path, "n\n")
+    assert done.exit_code == 2
+    assert "There is no index" in done.output
+    assert not sidecar_path.exists()
+
+
+def test_a_program_is_not_asked(write, library, sidecar_path, monkeypatch):
+    write(*NOTES)
+    done = CliRunner().invoke(cli, ["bear-search", "roof", "--sidecar", str(sidecar_path)])
+    assert done.exit_code == 2
+    assert "now?" not in done.output

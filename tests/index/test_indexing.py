@@ -417,7 +417,7 @@ def test_no_semantic_holds_until_vectors_are_asked_for(write, bear_index, sideca
     assert rows(sidecar_path, "select count(*) from _vectors") == [(0,)]
     with database.connect(sidecar_path) as connection:
         obstacle = engine.semantic_obstacle(database.read_state(connection), True)
-    assert obstacle.endswith("run: datasette bear-index --semantic")
+    assert obstacle.endswith(f"run: datasette bear-index --sidecar {sidecar_path} --semantic")
     bear_index("--semantic")
     write(GARDEN, SOUP)
     bear_index()

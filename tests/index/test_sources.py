@@ -518,11 +518,12 @@ def test_a_slow_source_keeps_no_page_waiting(index, journal, sidecar_path, monke
     state = Journal.state
     monkeypatch.setattr(Journal, "state", lambda self: may_go_on.wait(30) and state(self))
     started = time.monotonic()
-    assert freshness.changes_since_indexing(sidecar_path) == 0  # nothing has been counted yet
+    # Nothing has been counted yet.
+    assert freshness.changes_since_indexing(sidecar_path).changed == 0
     assert time.monotonic() - started < 10
     may_go_on.set()
     monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
-    assert freshness.changes_since_indexing(sidecar_path) == 2
+    assert freshness.changes_since_indexing(sidecar_path).changed == 2
 
 
 def test_a_source_that_breaks_is_not_behind(index, journal, sidecar_path, monkeypatch):
@@ -530,7 +531,7 @@ def test_a_source_that_breaks_is_not_behind(index, journal, sidecar_path, monkey
     index(journal("one", note("Monday")), journal("two", note("Tuesday")))
     journal("one", "bug")
     journal("two", note("Tuesday"), note("Wednesday"))
-    assert freshness.changes_since_indexing(sidecar_path) == 1
+    assert freshness.changes_since_indexing(sidecar_path).changed == 1
 
 
 def test_a_check_that_took_long_is_not_repeated_at_once(index, journal, sidecar_path, monkeypatch):

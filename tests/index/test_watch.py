@@ -85,7 +85,7 @@ def test_a_source_with_an_interval_is_not_asked_for_changes_in_between(vault, si
     config = SourceConfig("vault", "markdown", str(vault), {"every": "1h"})
     indexer.update(sidecar_path, [config], None)
     (vault / "b.md").write_text("# Soup\n\nLentils.")
-    assert freshness.changes_since_indexing(sidecar_path) == 0
+    assert freshness.changes_since_indexing(sidecar_path).changed == 0
 
 
 def test_polling_sees_changes_as_well(vault, watching_of, sidecar_path, monkeypatch):

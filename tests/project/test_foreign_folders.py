@@ -22,6 +22,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from datasette_bear_search import processes
 from datasette_bear_search.agents import install
 from tests.support.attached import pdf
 from tests.support.machines import DATASETTE, FOREIGN_MODULE, Machine
@@ -139,9 +140,9 @@ def test_the_first_run_imports_nothing_of_the_folder(first_run):
 @pytest.mark.parametrize("how", ["console script", "without scripts", "without scripts on 3.10"])
 def test_an_installed_entry_imports_nothing_of_the_folder(folder, monkeypatch, how):
     if how != "console script":
-        monkeypatch.setattr(install, "_script", lambda: None)
+        monkeypatch.setattr(processes, "installed_script", lambda name: None)
     if how.endswith("3.10"):
-        monkeypatch.setattr(install.sys, "version_info", (3, 10))
+        monkeypatch.setattr(processes.sys, "version_info", (3, 10))
     options = [f"--sidecar={folder / 'notes.db'}"]
     [(_, _, content)] = install.files("claude-code", None, None, options)
     entry = json.loads(content)["mcpServers"]["notes"]

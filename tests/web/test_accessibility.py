@@ -37,8 +37,11 @@ PAGES = {
 @pytest.fixture(scope="module")
 def address(sidecar) -> Iterator[str]:
     """Serve the notes with buttons below each result, as bear-serve does."""
-    with served(sidecar, config={"plugins": {PLUGIN: {"judgments": True}}}) as address:
-        yield address
+    with pytest.MonkeyPatch.context() as patch:
+        # Commands on the page need no --sidecar, as most people see them.
+        patch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(sidecar))
+        with served(sidecar, config={"plugins": {PLUGIN: {"judgments": True}}}) as address:
+            yield address
 
 
 @pytest.mark.skipif(

@@ -52,6 +52,10 @@ class OtherVersion(SidecarError, sqlite3.DatabaseError):
     """Another version of this package made the index file."""
 
 
+# In the name of a file that lacks some notes of another index, after that one's name.
+RESTRICTED_MARK = ".without-"
+
+
 def not_writable(path: Path, error: OSError) -> SidecarError:
     """Return the error for people if the operating system forbids writing the index file."""
     choose = "Choose another place with --sidecar."
@@ -119,9 +123,14 @@ def default_path() -> Path:
     return user_data_path("datasette-bear-search", appauthor=False) / "notes.db"
 
 
+def unrestricted(path: Path) -> Path:
+    """Return the index with all notes if ``path`` is one that lacks some; otherwise ``path``."""
+    return path.with_name(path.name.partition(RESTRICTED_MARK)[0])
+
+
 def index_command(path: Path) -> str:
     """Return the command that makes, or repairs, the index file at ``path``."""
-    command = "datasette bear-index"
+    command, path = "datasette bear-index", unrestricted(path)
     return command if path == default_path() else f"{command} --sidecar {shlex.quote(str(path))}"
 
 
@@ -409,6 +418,12 @@ class State:
     skips_vectors: bool = False  # because a person chose that
     passages_per_second: float | None = None  # recent speed of embedding
     refused: int = 0  # passages for which the model made no vector, unless all vectors are stale
+    path: Path | None = None  # of the index with all notes; None if it isn't a file
+
+    @property
+    def command(self) -> str:
+        """The command that brings the index up to date."""
+        return index_command(self.path) if self.path else "datasette bear-index"
 
 
 def read_state(connection: sqlite3.Connection) -> State:
@@ -434,6 +449,7 @@ def read_state(connection: sqlite3.Connection) -> State:
         skips_vectors=meta.get(metadata.SEMANTIC) == metadata.NO,
         passages_per_second=_positive(meta.get(metadata.PACE)),
         refused=0 if metadata.STALE in meta else refused,
+        path=unrestricted(Path(file)) if (file := file_of(connection)) else None,
     )
 
 

@@ -26,7 +26,7 @@ from .. import restricted
 from ..file import database, metadata, schema, sources
 from ..file import notes as stored_notes
 from ..file.database import transaction
-from ..file.metadata import set_meta
+from ..file.metadata import get_meta, set_meta
 from ..file.sources import StoredSource
 from . import calibration, embedding, lock
 from .changes import Snapshot, missing_in_rebuild, read, read_if_changed
@@ -138,9 +138,11 @@ def _empty(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
 
 
 def _end(path: Path, connection: sqlite3.Connection, report: Report, *, has_model: bool) -> None:
-    """Note that a run has ended, and what the index has now."""
+    """Note that a run has read all that it should, and what the index has now."""
     semantic = None if has_model else metadata.NO
-    set_meta(connection, indexed=now(), **{metadata.SEMANTIC: semantic})
+    # Not if a source failed: its notes are as old as before.
+    indexed = get_meta(connection, "indexed") if report.failures else None
+    set_meta(connection, indexed=indexed or now(), **{metadata.SEMANTIC: semantic})
     report.notes = metadata.count_notes(connection)
     report.pending = database.read_state(connection).pending
     report.size = path.stat().st_size

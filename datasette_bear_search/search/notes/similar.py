@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ...index import freshness
 from ...index.file import database, templates
 from ...index.file.schema import EMBEDDED, MAX_EMBEDDED, OWN_TEXT, PENDING, REFUSED, VECTORS
 from ...index.file.vectors import similarity
@@ -64,7 +65,6 @@ SAMPLED_PASSAGES = 200
 ASSUMED_UNRELATED = 10
 
 _ONLY = "Notes are compared by tags and links only."
-NO_VECTORS = f"{_ONLY} To compare them by meaning, too, run: datasette bear-index"
 UNKNOWN_TEXT = f"{_ONLY} The embedding model doesn't know most of this note's text."
 NO_EXTENSION = (
     f"{_ONLY} This Python can't load sqlite-vec; pip install pysqlite3 fixes that on most machines."
@@ -144,8 +144,10 @@ def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
     states = {state for (state,) in connection.execute(sql, [note_id])}
     if REFUSED in states and not states & {PENDING, EMBEDDED}:
         return UNKNOWN_TEXT
-    if PENDING in states or not database.read_state(connection).has_vectors:
-        return NO_VECTORS
+    state = database.read_state(connection)
+    if PENDING in states or not state.has_vectors:
+        command = f"To compare them by meaning, too, run: {state.command}"
+        return f"{_ONLY} {freshness.vectors_under_way(state) or command}"
     return None if database.has_vector_extension(connection) else NO_EXTENSION
 
 

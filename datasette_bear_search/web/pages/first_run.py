@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 
+from ...index.file.database import default_path
+from ...notes import ForeseenError
+from ...service import Service
 from ...sources import registry
 from ...sources.base import SourceConfig, SourceError
 from ..api.openapi import SEARCH_PATH, UPDATE_PATH
@@ -45,7 +49,12 @@ async def first_run(datasette: Datasette, request: Request, database: Database) 
     if updater.has_notes or (has_sources and not activity.doing and not activity.problems):
         return None
     installed = [] if activity.doing else await asyncio.to_thread(registry.installed)
-    context = {"offers": [await asyncio.to_thread(_offer, each) for each in installed]}
+    service = service_of(database)
+    context = {
+        "offers": [await asyncio.to_thread(_offer, each) for each in installed],
+        "service": service,
+        "keeps_running": service.is_installed,
+    }
     return await responses.html_response(FIRST_RUN_TEMPLATE, datasette, request, context)
 
 
@@ -72,13 +81,31 @@ async def update_page(
         return responses.part_response("bear_update.html", datasette, request, context)
     if updater is None or not settings.may_write(database):
         raise PageError(UPDATES_OFF, 404)
-    chosen = (await views.form(request)).getlist("location")
+    form = await views.form(request)
+    if form.get("keep"):
+        await asyncio.to_thread(_keep_running, datasette, database)
+        return Response.redirect(page_before(datasette, request), status=303)
+    chosen = form.getlist("location")
     # A form must not be able to make this server read any other folder.
     found = {config.location for config in await asyncio.to_thread(registry.installed)}
     if not found.issuperset(chosen):
         raise PageError(NOT_FOUND, 400)
     await asyncio.to_thread(updater.update, chosen)
     return Response.redirect(page_before(datasette, request), status=303)
+
+
+def _keep_running(datasette: Datasette, database: Database) -> None:
+    """Install bear-serve as a service with this index, or raise PageError."""
+    try:
+        service_of(database).install()
+    except ForeseenError as error:
+        raise PageError(str(error), 500) from None
+
+
+def service_of(database: Database) -> Service:
+    path = Path(str(database.path))
+    is_default = path.absolute() == default_path().absolute()
+    return Service([] if is_default else [f"--sidecar={path.absolute()}"])
 
 
 def page_before(datasette: Datasette, request: Request) -> str:

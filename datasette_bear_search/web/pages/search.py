@@ -14,10 +14,12 @@ from datasette.database import Database
 from datasette.utils import MultiParams
 
 from ...index.file import sources
+from ...library import Library
 from ...markdown import plain_text
-from ...notes import local_day
+from ...notes import ForeseenError, local_day
 from ...query.filter_values import InvalidParameter
 from ...query.query import Query
+from ...search import absence
 from ...search.engine import WAIT, SearchResponse
 from ...search.notes.start_page import (
     START_PAGE_NOTES,
@@ -35,6 +37,7 @@ from ...search.results.records import Hit, MatchedPassage, Results
 from ...search.results.retrieve import NOTHING_CLOSE
 from ...search.results.snippets import more_passages
 from ...sqlite import sqlite3
+from .. import turns
 from ..api import endpoints, judgments, openapi
 from ..api.openapi import SEARCH_PATH
 from ..note_html.attachments import NoteFiles, note_files
@@ -333,9 +336,30 @@ async def _results(
         context["narrower"] = LabeledUrl(f"Only notes from {narrower.label}", url)
     if results.plan.corrections:
         context["uncorrected_url"] = urls.search(correct=0)
+    context["missing_url"] = f"{urls.search(drop=NOT_SENT_AGAIN, why='')}#bear-missing"
+    if "why" in request.args:
+        title = context["missing"] = request.args["why"]
+        fields = ((name, request.args.getlist(name)) for name in request.args if name != "why")
+        context["missing_fields"] = [(name, value) for name, values in fields for value in values]
+        if title.strip():
+            context["missing_why"] = await asyncio.to_thread(_why, database, results, title)
     if _is_empty(results):
         context["suggestions"] = _suggestions(urls, results, beside)
     return context
+
+
+def _why(database: Database, results: Results, title: str) -> str:
+    """Return why a note isn't among the results. Only bear-serve's one person learns of sources."""
+    datasette, reads = database.ds, may_save(database)
+    redact = settings.redacts(datasette)
+    same = SearchRequest(results.plan.query, results.ranking)
+    options: dict[str, Any] = {"reads_sources": reads, "wait": 0, "redact": redact}
+    try:
+        with Library(turns.index_file(database), redact=redact).open() as connection:
+            said = absence.explain(connection, same, title, **options)
+    except ForeseenError as error:
+        said = str(error)
+    return masking.masked(said) if redact else said
 
 
 # --- saved searches, for the start page; only in bear-serve

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import time
 from contextlib import closing
 from urllib.parse import urlencode
@@ -11,6 +12,7 @@ from urllib.parse import urlencode
 import pytest
 from datasette.app import Datasette
 
+from datasette_bear_search import service
 from datasette_bear_search.cli.serve import _task
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import updater as index_updater
@@ -141,6 +143,50 @@ async def test_ticked_sources_are_indexed_and_watched(home, served):
         time.sleep(0.1)
     assert "There is nothing at" in text or "Check" in text
     await until("apples", ["Cellar"])
+
+
+@pytest.mark.asyncio
+async def test_a_button_keeps_the_server_running(served, home, monkeypatch):
+    asked = []
+
+    def run(arguments):
+        asked.append(" ".join(arguments))
+        return subprocess.CompletedProcess(arguments, 1 if "fails" in asked else 0, "", "No bus")
+
+    monkeypatch.setattr(service, "_run", run)
+    token = served.sign("token", "csrftoken")
+    options = {"cookies": {"ds_csrftoken": token}, "headers": SAME}
+    content = urlencode({"csrftoken": token, "keep": "1"})
+    assert "Keep this running" in (await served.client.get("/-/bear-search")).text
+    other = {**options, "headers": {**SAME, "sec-fetch-site": "cross-site"}}
+    assert (await served.client.post(UPDATE, content=content, **other)).status_code == 403
+    assert asked == []
+    assert (await served.client.post(UPDATE, content=content, **options)).status_code == 303
+    assert asked[-1] == "systemctl --user restart datasette-bear-search"
+    [unit] = home.rglob("*.service")
+    assert f'"--sidecar={home / "notes.db"}"' in unit.read_text()
+    page = (await served.client.get("/-/bear-search")).text
+    assert "also starts when you log in" in page
+    assert "Keep this running" not in page
+    asked.append("fails")
+    response = await served.client.post(UPDATE, content=content, **options)
+    assert response.status_code == 500
+    assert "failed: No bus" in response.text
+
+
+@pytest.mark.asyncio
+async def test_a_datasette_that_never_writes_installs_nothing(home, monkeypatch):
+    monkeypatch.setattr(service, "_run", lambda arguments: pytest.fail("ran a command"))
+    path = home / "notes.db"
+    with database.open_for_writing(path):
+        pass
+    datasette = Datasette([str(path)])
+    await datasette.invoke_startup()
+    token = datasette.sign("token", "csrftoken")
+    options = {"cookies": {"ds_csrftoken": token}, "headers": SAME}
+    content = urlencode({"csrftoken": token, "keep": "1"})
+    assert (await datasette.client.post(UPDATE, content=content, **options)).status_code == 404
+    assert not list(home.rglob("*.service"))
 
 
 @pytest.mark.asyncio

@@ -333,16 +333,24 @@ async def test_view_as_sql_gives_the_same_notes(serve, note_id, sidecar_path, op
     ]
 
 
-async def test_without_vectors_tags_and_links_still_work_with_a_notice(serve, note_id):
+NO_VECTORS = (
+    "Notes are compared by tags and links only. To compare them by meaning, too, run: "
+    "datasette bear-index --sidecar "
+)
+
+
+async def test_without_vectors_tags_and_links_still_work_with_a_notice(
+    serve, note_id, sidecar_path
+):
     datasette = serve(
         ROOF, BearNote("# Porch", tags=("cabin/repairs",)), options=("--no-semantic",)
     )
     data = await answer(datasette, note_id("Roof"))
     assert data["rows"][0]["title"] == "Porch"
     assert data["rows"][0]["similarity"] is None
-    assert data["notices"] == [similar_notes.NO_VECTORS]
+    assert data["notices"] == [f"{NO_VECTORS}{sidecar_path}"]
     html = (await get(datasette, f"/-/bear-search/similar/{note_id('Roof')}")).text
-    assert similar_notes.NO_VECTORS in html
+    assert NO_VECTORS in html
 
 
 async def test_a_note_whose_passages_wait_for_vectors_is_compared_without(
@@ -354,7 +362,7 @@ async def test_a_note_whose_passages_wait_for_vectors_is_compared_without(
             "update passages set vector_state = 'pending' where note_id = ?", [note_id("Roof")]
         )
     data = await answer(datasette, note_id("Roof"))
-    assert data["notices"] == [similar_notes.NO_VECTORS]
+    assert data["notices"] == [f"{NO_VECTORS}{sidecar_path}"]
     assert (await answer(datasette, note_id("Porch")))["notices"] == []
 
 

@@ -1,0 +1,292 @@
+"""A note's title and a search → why this note isn't among its results, or where it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..index.file import database
+from ..index.file import sources as stored_sources
+from ..index.file.sources import StoredSource
+from ..notes import Note, is_within
+from ..query.filters import FILTERS, Filters
+from ..sources.base import SourceError
+from ..sources.files.folder import SOFTWARE
+from ..sources.formats.markdown_metadata import suffix
+from ..sources.registry import open_source
+from ..sqlite import sqlite3
+from . import engine
+from .notes.detail import find_note_id
+from .request import SearchRequest
+from .results.records import Hit
+
+# Results to look through for the note, and how many to fetch at a time.
+MOST_RESULTS, RESULTS_AT_A_TIME = 1000, 100
+# Notes to consider if several have the title, or a title that contains it.
+MOST_NOTES = 20
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known about a note and a search: all that :func:`reason` needs."""
+
+    title: str
+    is_indexed: bool
+    # Of an indexed note:
+    encrypted: bool = False
+    is_search: bool = True  # whether anything was searched for
+    rank: int | None = None  # among the results; None if it isn't among the first MOST_RESULTS
+    shown: int = 0  # how many results are shown
+    is_found: bool = True  # False if it is merely one of the nearest
+    similarity: float | None = None
+    threshold: float | None = None  # from which a note counts as close in meaning
+    copy_in: str = ""  # the source whose copy of the note is shown instead
+    left_out_by: tuple[str, ...] = ()  # labels of the filters that it doesn't fit
+    # Of another: sentences about it, from sources that have it or may have it.
+    in_sources: tuple[str, ...] = ()
+    were_read: bool = False  # whether the sources were looked through
+    command: str = "datasette bear-index"
+
+
+def reason(known: Evidence) -> str:
+    """Return for people why a note isn't among the results, or where it is."""
+    name = f"“{known.title}”"
+    if not known.is_indexed:
+        if known.in_sources:
+            return f"{name} isn't indexed. {' '.join(known.in_sources)}"
+        if known.were_read:
+            return f"{name} isn't indexed. None of the sources has a note or a file like it."
+        return (
+            f"No indexed note is called {name}. Notes in the trash and notes that changed since "
+            f'the last {known.command} aren\'t indexed; bear-search --why "TITLE" looks there, too.'
+        )
+    if not known.is_search:
+        return f"{name} is indexed, and can be found."
+    if known.left_out_by:
+        filters = ", ".join(f"“{label}”" for label in known.left_out_by)
+        return f"{name} is indexed, but left out by {filters}."
+    says = f"{name} is encrypted, so only its title can be searched." if known.encrypted else ""
+    if known.rank is None:
+        some = known.similarity is not None
+        close = f"in meaning ({_numbers(known)})" if some else "enough in meaning"
+        why = f"{name} is indexed, but has none of the words in a form that counts, and isn't close"
+        return says or f"{why} {close}."
+    place = f"result {known.rank:,}"
+    if known.copy_in:
+        place = f"{place}, shown as the same note in {known.copy_in}"
+    if not known.is_found:
+        return says or (
+            f"{name} is below the threshold: it has too few of the words and isn't close in "
+            f"meaning{f' ({_numbers(known)})' if known.similarity is not None else ''}, so it is "
+            f"only among the weaker matches, as {place}."
+        )
+    if known.rank > known.shown:
+        return f"{name} is {place}; the first {known.shown:,} are shown."
+    return f"{name} is {place}."
+
+
+def _numbers(known: Evidence) -> str:
+    of = f", and notes count as close from {known.threshold:.2f}" if known.threshold else ""
+    return f"similarity {known.similarity:.2f}{of}"
+
+
+def explain(
+    connection: sqlite3.Connection,
+    request: SearchRequest,
+    title: str,
+    *,
+    reads_sources: bool = False,
+    wait: float | None = None,
+    redact: bool = False,
+) -> str:
+    """Return why a note isn't among a search's results, or where it is.
+
+    :param connection: from :func:`~datasette_bear_search.search.connection.open_sidecar`
+    :param title: also part of one, ``SOURCE:KEY``, or the path of the note's file
+    :param reads_sources: look there for notes that aren't indexed. Only for the person whose notes
+        these are: this tells what is in the trash, and what nobody else may see.
+    """
+    title = " ".join(title.split())
+    if ids := _notes_called(connection, title):
+        return reason(_indexed(connection, request, title, ids, wait, redact))
+    stored = stored_sources.read_sources(connection).values()
+    lines = [line for each in stored for line in _in_source(each, title, reads_sources)]
+    command = database.read_state(connection).command
+    known = Evidence(title, False, in_sources=tuple(lines), were_read=reads_sources)
+    return reason(replace(known, command=command))
+
+
+# --- notes in the index
+
+
+def _notes_called(connection: sqlite3.Connection, title: str) -> list[int]:
+    if (":" in title or os.path.isabs(title)) and (found := find_note_id(connection, title)):
+        return [found]
+    wanted = title.casefold()
+    same, similar = [], []
+    for note_id, other in connection.execute("select id, title from notes order by id"):
+        other = " ".join(str(other).split()).casefold()
+        if other == wanted:
+            same.append(note_id)
+        elif wanted and wanted in other:
+            similar.append(note_id)
+    return (same or similar)[:MOST_NOTES]
+
+
+def _indexed(
+    connection: sqlite3.Connection,
+    request: SearchRequest,
+    title: str,
+    ids: list[int],
+    wait: float | None,
+    redact: bool,
+) -> Evidence:
+    listed = ", ".join(map(str, ids))
+    sql = f"select min(encrypted) from notes where id in ({listed})"
+    [encrypted] = connection.execute(sql).fetchone()
+    known = Evidence(title, True, encrypted=bool(encrypted))
+    if not request.query.text and not request.query.filters:
+        return replace(known, is_search=False)
+    shown = request.offset + request.size
+    for offset in range(0, MOST_RESULTS, RESULTS_AT_A_TIME):
+        page = replace(request, size=RESULTS_AT_A_TIME, offset=offset)
+        response = engine.search(connection, page, redact=redact, wait=wait)
+        least = request.ranking.min_similarity or response.results.plan.threshold
+        known = replace(known, shown=shown, threshold=least)
+        for rank, hit in enumerate(response.hits, offset + 1):
+            if hit.id in ids or _is_copy(hit, ids, connection):
+                copy_in = "" if hit.id in ids else hit.source
+                found = replace(known, rank=rank, is_found=hit.is_found, copy_in=copy_in)
+                return replace(found, similarity=hit.similarity)
+        if response.results.next_offset is None:
+            break
+    filters = response.results.plan.query.filters
+    return replace(known, left_out_by=tuple(_left_out_by(connection, filters, listed)))
+
+
+def _is_copy(hit: Hit, ids: list[int], connection: sqlite3.Connection) -> bool:
+    if not hit.also_in:
+        return False
+    listed = ", ".join(map(str, ids))
+    sql = f"select source, title from notes where id in ({listed})"
+    return any((s in hit.also_in and t == hit.title) for s, t in connection.execute(sql))
+
+
+def _left_out_by(connection: sqlite3.Connection, filters: Filters, listed: str) -> Iterator[str]:
+    """Yield the labels of the filters that none of the notes fits."""
+    for label, each in _one_by_one(filters):
+        conditions, values = each.conditions()
+        sql = f"select 1 from notes where id in ({listed}) and {' and '.join(conditions)}"
+        if conditions and connection.execute(sql, values).fetchone() is None:
+            yield label
+
+
+def _one_by_one(filters: Filters) -> Iterator[tuple[str, Filters]]:
+    for row in FILTERS.values():
+        for name in row.parameters:
+            values = filters.values.get(name, ())
+            for some in (values,) if row.any_of and values else ((value,) for value in values):
+                label = " or ".join(map(row.describe, some))
+                if row.kind == "date":
+                    end = "from" if name.endswith("after") else "before"
+                    label = f"{row.title} {end} {some[0][:10]}"
+                # Pinned may mean pinned within the tags.
+                more = {"tag": filters.values.get("tag", ())} if name == "pinned" else {}
+                yield label, Filters({**more, name: some})
+    for word in filters.excluded:
+        yield f"-{word}", Filters(excluded=(word,))
+    if filters.moments:
+        yield "the time asked for", Filters(moments=filters.moments)
+    if filters.required or filters.required_in_title:
+        required = Filters(required=filters.required, required_in_title=filters.required_in_title)
+        yield "the words that every result must have", required
+    for each in filters.without:
+        labels = [label for label, _ in _one_by_one(each)]
+        yield f"not {' '.join(labels)}", Filters(without=(each,))
+
+
+# --- notes that aren't in the index
+
+
+def _in_source(stored: StoredSource, title: str, reads: bool) -> Iterator[str]:
+    """Yield what a source has of a note that isn't indexed."""
+    name = stored.config.name
+    if not reads:
+        if line := _line_about(stored.skipped, title):
+            yield f"In {name}, it was skipped: {line}."
+        if stored.error:
+            yield f"{name} couldn't be read, so it may be there."
+        return
+    source, note = open_source(stored.config), None
+    try:
+        for each in source.read(include_trashed=True):
+            if isinstance(each, Note) and _is_called(title, each.title, each.key, source.location):
+                note = each
+                if each.title.casefold() == title.casefold():
+                    break
+    except SourceError as error:
+        yield f"{name} can't be read, so it may be there: {error}"
+        return
+    except Exception as error:  # a plugin's source may fail in any way
+        yield f"{name} can't be read, so it may be there ({type(error).__name__})."
+        return
+    if note:
+        yield f"It is in {name}, {_why_left_out(note, stored)}."
+    elif line := _line_about(source.skipped, title):
+        yield f"In {name}, it was skipped: {line}."
+    elif file := _file_called(source.location, title):
+        yield f"{name} has the file {file}, {_why_no_note(file, source)}."
+
+
+def _is_called(title: str, other: str, key: str, location: str) -> bool:
+    wanted, base = title.casefold(), key.rpartition("/")[2]
+    names = {other, key, base, base.rpartition(".")[0], os.path.join(location, key)}
+    return wanted in {" ".join(each.split()).casefold() for each in names}
+
+
+def _why_left_out(note: Note, stored: StoredSource) -> str:
+    if note.trashed and not stored.config.include_trashed:
+        return "but in its trash, which isn't indexed"
+    for never in stored.config.never:
+        if any(is_within(tag.name, never) for tag in note.tags):
+            return f"but has the tag {never}, whose notes are never indexed"
+    return "but new or changed since that was indexed; run: datasette bear-index"
+
+
+def _line_about(skipped: Any, title: str) -> str:
+    """Return the reason for which a source skipped a file, from its lines ``key: reason``."""
+    for line in map(str, skipped):
+        key, _, why = line.partition(": ")
+        if why and _is_called(title, "", key, ""):
+            return why.rstrip(".")
+    return ""
+
+
+def _file_called(location: str, title: str) -> str:
+    """Return the path of a file in a folder, relative to it; "" if there is none."""
+    root = os.path.expanduser(location)
+    for folder, _, names in os.walk(root):
+        below = os.path.relpath(folder, root).replace(os.sep, "/")
+        for name in names:
+            key = name if below == "." else f"{below}/{name}"
+            if _is_called(title, "", key, root):
+                return key
+    return ""
+
+
+def _why_no_note(file: str, source: Any) -> str:
+    parts = file.split("/")
+    if any(part.startswith(".") for part in parts):
+        return "but files and folders whose names begin with a dot aren't read"
+    if software := SOFTWARE.intersection(parts):
+        return f"but {min(software)} is a folder of software, which isn't read"
+    end = suffix(file)
+    if end not in getattr(source, "suffixes", (end,)):
+        return f"but this kind of source doesn't read {end or 'such'} files"
+    with suppress(OSError):
+        if os.path.getsize(os.path.join(os.path.expanduser(source.location), file)) == 0:
+            return "but it is empty"
+    return "but the settings of the source or of its app leave it out"
