@@ -83,6 +83,7 @@ setup(
             "templates/*.html",
             "static/*",
             "demo/bear.sql",
+            "embeddings/bundled/*",
             "demo/notes/*.md",
             "web/datasette/metadata.yaml",
             "web/api/openapi.yaml",

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from .base import ModelUnavailable, first_line, silent_libraries
-from .files import WEIGHT_FILES, has_vocabulary
+from .files import has_vocabulary
+from .safetensors import WEIGHT_FILES
 
 # The parts of a model that modules.json and router_config.json may name.
 MODULES = re.compile(

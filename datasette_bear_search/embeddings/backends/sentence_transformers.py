@@ -11,7 +11,8 @@ import copy
 import logging
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from .. import cards, files, loading, prompts
 from ..base import Embedder, ModelFacts, ModelUnavailable, WordPieces
@@ -43,7 +44,7 @@ class SentenceTransformerEmbedder(Embedder):
 
     def open_model(self) -> ModelFacts:
         folder = files.model_folder(self._source) if onnx.is_installed() else None
-        self._onnx = onnx.open_onnx_export(self._source, folder) if folder else None
+        self._onnx = onnx.open_onnx_export(folder) if folder else None
         return self._onnx.facts if self._onnx else self._open_library()
 
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
@@ -113,14 +114,14 @@ class SentenceTransformerEmbedder(Embedder):
 
     def loads_fast(self) -> bool:
         folder = files.model_folder(self._source)
-        return folder is not None and onnx.has_export(self._source, folder)
+        return folder is not None and onnx.has_export(folder)
 
     def needs_onnx_export(self) -> bool:
         if self._onnx is not None or not onnx.is_installed():
             return False
         folder = files.model_folder(self._source)
         # The folder also exists after a failed export.
-        return folder is not None and not onnx.export_folder(self._source, folder).exists()
+        return folder is not None and not onnx.export_folder(folder).exists()
 
     def export_onnx(self) -> bool:
         self.load()
@@ -128,19 +129,24 @@ class SentenceTransformerEmbedder(Embedder):
         if folder is None:
             return False
         with self._encode_lock:
-            model = self._library_model()
             try:
-                return onnx.export(
-                    self._source,
-                    folder,
-                    model,
-                    self._facts,
-                    _own_prompts(model),
-                    lambda texts: _encode(model, texts, is_query=False),
-                )
+                with onnx.new_export(folder) as draft:
+                    self.write_onnx_export(draft)
             except Exception as error:
                 logger.warning("No ONNX export of %r can be kept: %r", self.name, error)
-                return False
+        return onnx.has_export(folder)
+
+    def write_onnx_export(self, draft: Path) -> None:
+        """Write an export into an empty folder.
+
+        :raises onnx.Unsupported: if the model can't be exported, or the export's vectors differ
+        """
+        if self._model is None:
+            self._facts = self._open_library()
+        model = self._model
+        folder = cast(Path, files.model_folder(self._source))
+        onnx.write(draft, folder, model, self._facts, _own_prompts(model))
+        onnx.verify(draft, folder, lambda texts: _encode(model, texts, is_query=False))
 
     def open_word_pieces(self) -> WordPieces:
         if self._onnx is not None:
