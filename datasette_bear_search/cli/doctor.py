@@ -131,10 +131,6 @@ def _python() -> Findings:
 
 
 def _model(path: Path, load_model: bool) -> Findings:
-    if find_spec("sentence_transformers") is None:
-        says = "sentence-transformers isn't installed, so notes can't be searched by meaning."
-        yield Finding("library", says, False, "pip install sentence-transformers")
-        return
     model = registry.default_model()
     with suppress(sqlite3.Error, database.SidecarError):  # _index() says what is wrong with it
         model = database.stored(path) or model
@@ -151,6 +147,8 @@ def _model(path: Path, load_model: bool) -> Findings:
             yield Finding("model", says)
         elif registry.is_here(name):
             yield Finding("model", f"{name} is on this machine")
+            if not (embedder.loads_fast() or find_spec("sentence_transformers")):
+                embedder.load()  # fails with the reason
         else:
             says = f"{name} isn't on this machine yet. It is downloaded only if you name it."
             fix = f"datasette bear-index --model {name}, if you trust its makers"

@@ -73,9 +73,9 @@ def load(kind: str, folder: Path) -> Any:
             )
     except ImportError as error:
         raise ModelUnavailable(
-            "Searching by meaning and reranking need the Python package sentence-transformers, "
-            f"which can't be imported here ({first_line(error)}). Install it: "
-            "pip install sentence-transformers."
+            "Models other than the built-in one, and reranking, need the Python package "
+            f"sentence-transformers, which can't be imported here ({first_line(error)}). Install "
+            "it: pip install sentence-transformers."
         ) from error
 
 

@@ -73,6 +73,11 @@ def is_installed() -> bool:
     return all(find_spec(package) for package in ("onnxruntime", "tokenizers", "numpy"))
 
 
+def can_export() -> bool:
+    """Return whether this Python has the packages that make an export (the extra ``onnx``)."""
+    return all(find_spec(package) for package in ("onnx", "sentence_transformers"))
+
+
 def export_folder(folder: Path) -> Path:
     """Return the folder of the export of the model in ``folder``, whether there is one or not."""
     # By content, so that an export is never out of date and serves every environment.

