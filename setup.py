@@ -137,7 +137,8 @@ setup(
     extras_require={
         "bundled": [BUNDLED_MODEL, *ONNX],
         # What agents read leaves the machine, so that secrets are masked for them by default.
-        "mcp": ["mcp>=2", *REDACT],
+        # The last cryptography, which mcp needs, with wheels for Intel Macs is 48.
+        "mcp": ["mcp>=2", f"cryptography<49; {INTEL_MAC}", *REDACT],
         "redact": REDACT,
         "eval": ["pytrec-eval-terrier", "scipy"],
         "onnx": ONNX,  # for another model than the bundled one
