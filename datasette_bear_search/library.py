@@ -342,7 +342,6 @@ class Library:
         """
         from .embeddings import names, registry
         from .index.file import database, metadata
-        from .index.file.vectors import NEXT_MODEL
 
         if semantic is None:
             semantic = bool(model) or database.stored(self.path, metadata.SEMANTIC) != metadata.NO
@@ -351,7 +350,7 @@ class Library:
         if model:
             embedder = registry.trust(names.given(model))
         else:
-            stored = database.stored(self.path, NEXT_MODEL) or database.stored(self.path)
+            stored = database.stored(self.path, metadata.NEXT_MODEL) or database.stored(self.path)
             embedder = registry.get_embedder(stored or registry.default_model())
         embedder.may_download = True
         return embedder

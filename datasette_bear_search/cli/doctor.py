@@ -20,7 +20,7 @@ from ..embeddings import registry
 from ..embeddings.backends import servers
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.files import INSTALL_BUNDLED
-from ..embeddings.names import BUNDLED
+from ..embeddings.names import BUNDLED, CHOICES, MULTILINGUAL_MODEL
 from ..index import config
 from ..index.file import database, metadata, schema, sources, vectors
 from ..index.run import changes
@@ -30,9 +30,6 @@ from ..sources.registry import open_source
 from ..sqlite import sqlite3
 from .options import sidecar_option
 from .output import Command, Screen, clear_errors, echo, echo_json, screen_for, style
-
-# Its makers report the best quality below 100 million parameters (docs/ranking.md).
-MULTILINGUAL_MODEL = "ibm-granite/granite-embedding-97m-multilingual-r2"
 
 OUTCOMES = {True: ("ok", "green"), False: ("problem", "red"), None: ("note", None)}
 
@@ -155,6 +152,10 @@ def _model(path: Path, load_model: bool) -> Findings:
             yield Finding("model", says, None, fix)
     except ModelUnavailable as error:
         yield Finding("model", str(error), False, fix)
+    if any(name == choice for choice, _, _ in CHOICES):
+        for choice, purpose, size in CHOICES:
+            cost = f"{size} MB, datasette bear-index --model {choice}" if size else "installed"
+            yield Finding("choice", f"To choose from: {choice}, {purpose} ({cost})")
 
 
 def _reports() -> Findings:
@@ -358,6 +359,13 @@ def _contents(connection: sqlite3.Connection) -> Findings:
         yield Finding("vectors", says, None, mend)
     elif passages:
         yield Finding("vectors", f"All passages have a vector from {state.model}")
+    if following := metadata.get_meta(connection, metadata.NEXT_MODEL):
+        left = len({text for text, _ in vectors.missing_next(connection)})
+        says = (
+            f"The index changes to the model {following}, which has {passages - left:,} of "
+            f"{counted(passages, 'vector')}. Until then, searches use {state.model}."
+        )
+        yield Finding("change", says, None, "datasette bear-index")
     recall = metadata.get_number(connection, vectors.RECALL_KEY)
     if state.has_vectors and recall is not None:
         says = (

@@ -5,14 +5,19 @@ Tests ``index/run/embedding.py`` and ``index/file/vectors.py``.
 
 from __future__ import annotations
 
+import asyncio
+import json
 from contextlib import closing
 
 import pytest
+from datasette.app import Datasette
 
 from datasette_bear_search import Library
+from datasette_bear_search.cli import doctor
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelFacts
+from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.index.file import database, metadata, vectors
 from datasette_bear_search.index.run import embedding
 from datasette_bear_search.index.run.report import Hooks
@@ -88,7 +93,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(indexed):
     assert state(indexed) == (OTHER, 0, 128)
     assert OtherEmbedder.embedded < 12 + 60  # and the texts for measuring, but none twice
     with closing(database.connect(indexed.path)) as connection:
-        assert metadata.get_meta(connection, vectors.NEXT_MODEL) is None
+        assert metadata.get_meta(connection, metadata.NEXT_MODEL) is None
         sql = "select count(*) from sqlite_master where name = ?"
         assert connection.execute(sql, [vectors.NEXT_VECTORS]).fetchone() == (0,)
 
@@ -126,3 +131,48 @@ def test_a_model_that_reads_less_gets_its_own_passages(indexed):
 def test_the_command_says_what_a_change_costs(bear_index, indexed):
     said = bear_index("--model", OTHER, fails=True).output
     assert "searches use the present ones, and the index takes up to" in said
+
+
+# Offers
+
+
+def set_languages(index, **shares: float) -> None:
+    with database.open_for_writing(index.path) as connection:
+        known = {metadata.LANGUAGES: json.dumps(shares), metadata.FOREIGN: '["ro", "zh"]'}
+        metadata.set_meta(connection, **known)
+
+
+@pytest.mark.parametrize(
+    ("shares", "is_offered"), [({"ro": 0.7, "en": 0.3}, True), ({"en": 0.7, "ro": 0.3}, False)]
+)
+def test_a_library_in_another_language_is_offered_a_multilingual_model(indexed, shares, is_offered):
+    set_languages(indexed, **shares)
+    page = asyncio.run(Datasette([str(indexed.path)]).client.get("/-/bear-search")).text
+    assert ("--model intfloat/multilingual-e5-small" in page) == is_offered
+    with closing(database.connect(indexed.path)) as connection:
+        assert (metadata.model_offer(connection) is not None) == is_offered
+
+
+def test_an_index_run_ends_with_the_offer(indexed, bear_index, write, monkeypatch):
+    monkeypatch.setattr(metadata, "language_shares", lambda connection: {"ro": 0.9})
+    monkeypatch.setattr(metadata, "foreign_languages", lambda connection: {"ro"})
+    write(*NOTES, BearNote("# New\nOne more note"))
+    assert "--model intfloat/multilingual-e5-small" in bear_index().output
+
+
+def test_doctor_tells_which_models_there_are_to_choose_from(indexed):
+    with database.open_for_writing(indexed.path) as connection:
+        metadata.set_meta(connection, model=BUNDLED)
+    says = [each.says for each in doctor.examine(indexed.path)["Embedding model"]]
+    assert any("BAAI/bge-small-en-v1.5" in line and "133 MB" in line for line in says)
+    assert any("intfloat/multilingual-e5-small" in line and "471 MB" in line for line in says)
+
+
+def test_doctor_tells_of_a_change_that_is_not_finished(indexed):
+    with pytest.raises(Stopped):
+        indexed.index(model=OTHER, yes=True, hooks=stop_after(8))
+    [finding] = (each for each in doctor.examine(indexed.path)["Index"] if each.name == "change")
+    assert finding.says == (
+        "The index changes to the model test/other, which has 8 of 12 vectors. Until then, "
+        "searches use test/tiny."
+    )

@@ -15,7 +15,17 @@ from typing import Any
 
 from ...sqlite import interruption, read_value, sqlite3, wrong_argument
 from .database import has_vector_extension, mean_vector
-from .metadata import MEAN, STALE, THRESHOLDS, UNRELATED, get_meta, get_number, set_meta
+from .metadata import (
+    MEAN,
+    NEXT_FINGERPRINT,
+    NEXT_MODEL,
+    STALE,
+    THRESHOLDS,
+    UNRELATED,
+    get_meta,
+    get_number,
+    set_meta,
+)
 from .schema import EMBEDDED, PASSAGE_INDEX, PENDING, REFUSED, VECTORS
 
 Neighbors = list[tuple[int, float]]  # passage id and cosine similarity, nearest first
@@ -51,7 +61,7 @@ CANDIDATES_KEY, RECALL_KEY = "candidates", "candidates_recall"
 CHANGED = "vectors_changed"
 # Vectors of the model that the index changes to, while searches use those of the present one. Not
 # in the schema: it exists only until all are made.
-NEXT_VECTORS, NEXT_MODEL, NEXT_FINGERPRINT = "_next_vectors", "next_model", "next_fingerprint"
+NEXT_VECTORS = "_next_vectors"
 # Passages of which the mean vector is computed.
 MEAN_SAMPLE = 5000
 

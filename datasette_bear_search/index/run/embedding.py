@@ -107,6 +107,8 @@ def _write_vectors(
         with transaction(connection):
             vectors.reuse(connection)
     calibration.renew(connection, embedder)
+    if report.embedded and (offer := metadata.model_offer(connection)):
+        report.notices.append(offer)
     if report.refused:
         report.notices.append(
             f"The model doesn't know most of the text of {counted(report.refused, 'passage')}, "
