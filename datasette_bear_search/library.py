@@ -468,7 +468,7 @@ class Library:
         if model:
             embedder = registry.trust(names.given(model))
         else:
-            stored = database.stored(self.path)
+            stored = database.stored(self.path, metadata.NEXT_MODEL) or database.stored(self.path)
             embedder = registry.get_embedder(stored or registry.default_model())
         embedder.may_download = True
         return embedder

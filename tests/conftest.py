@@ -18,8 +18,7 @@ from click.testing import CliRunner, Result
 
 from datasette_bear_search import hookimpl
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.embeddings import names, registry
-from datasette_bear_search.embeddings.backends import onnx
+from datasette_bear_search.embeddings import files, names, registry
 from datasette_bear_search.index import config
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import bear_library
@@ -59,15 +58,9 @@ def no_trusted_models(tmp_path, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def no_onnx_exports(request, tmp_path, monkeypatch):
-    """Keep tests from reading or writing the person's cache of ONNX exports.
-
-    The first run leaves an export of the real model, which loads in a tenth of the time.
-    """
-    cache = tmp_path / "cache"
-    if "first_run" in request.fixturenames:
-        cache = request.getfixturevalue("first_run").cache / PROGRAM
-    monkeypatch.setattr(onnx, "cache_folder", lambda: cache / "models")
+def no_onnx_exports(tmp_path, monkeypatch):
+    """Keep tests from reading or writing the person's cache."""
+    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
 
 
 @pytest.fixture(autouse=True, scope="session")

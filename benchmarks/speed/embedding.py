@@ -50,7 +50,7 @@ def main() -> None:
     arguments = parser.parse_args()
     texts = real_passages(arguments.passages)
     with tempfile.TemporaryDirectory() as cache:
-        onnx.cache_folder = lambda: Path(cache)
+        model_files.cache_folder = lambda: Path(cache)
         ways = dict(_ways(arguments.model))
         for encode in ways.values():
             encode(texts[:8])  # the first call takes longest

@@ -21,7 +21,7 @@ from ..embeddings import registry
 from ..embeddings.backends import servers
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.files import INSTALL_BUNDLED
-from ..embeddings.names import BUNDLED
+from ..embeddings.names import BUNDLED, CHOICES, MULTILINGUAL_MODEL
 from ..index import config
 from ..index.file import database, metadata, schema, sources, vectors
 from ..index.run import changes
@@ -32,9 +32,6 @@ from ..sources.registry import open_source
 from ..sqlite import sqlite3
 from .options import sidecar_option
 from .output import Command, Screen, clear_errors, echo, echo_json, screen_for, style
-
-# Its makers report the best quality below 100 million parameters (docs/ranking.md).
-MULTILINGUAL_MODEL = "ibm-granite/granite-embedding-97m-multilingual-r2"
 
 OUTCOMES = {True: ("ok", "green"), False: ("problem", "red"), None: ("note", None)}
 
@@ -143,10 +140,6 @@ def _command() -> Findings:
 
 
 def _model(path: Path, load_model: bool) -> Findings:
-    if find_spec("sentence_transformers") is None:
-        says = "sentence-transformers isn't installed, so notes can't be searched by meaning."
-        yield Finding("library", says, False, "pip install sentence-transformers")
-        return
     model = registry.default_model()
     with suppress(sqlite3.Error, database.SidecarError):  # _index() says what is wrong with it
         model = database.stored(path) or model
@@ -163,12 +156,18 @@ def _model(path: Path, load_model: bool) -> Findings:
             yield Finding("model", says)
         elif registry.is_here(name):
             yield Finding("model", f"{name} is on this machine")
+            if not (embedder.loads_fast() or find_spec("sentence_transformers")):
+                embedder.load()  # fails with the reason
         else:
             says = f"{name} isn't on this machine yet. It is downloaded only if you name it."
             fix = f"datasette bear-index --model {name}, if you trust its makers"
             yield Finding("model", says, None, fix)
     except ModelUnavailable as error:
         yield Finding("model", str(error), False, fix)
+    if any(name == choice for choice, _, _ in CHOICES):
+        for choice, purpose, size in CHOICES:
+            cost = f"{size} MB, datasette bear-index --model {choice}" if size else "installed"
+            yield Finding("choice", f"To choose from: {choice}, {purpose} ({cost})")
 
 
 def _reports() -> Findings:
@@ -372,6 +371,13 @@ def _contents(connection: sqlite3.Connection) -> Findings:
         yield Finding("vectors", says, None, mend)
     elif passages:
         yield Finding("vectors", f"All passages have a vector from {state.model}")
+    if following := metadata.get_meta(connection, metadata.NEXT_MODEL):
+        left = len({text for text, _ in vectors.missing_next(connection)})
+        says = (
+            f"The index changes to the model {following}, which has {passages - left:,} of "
+            f"{counted(passages, 'vector')}. Until then, searches use {state.model}."
+        )
+        yield Finding("change", says, None, "datasette bear-index")
     recall = metadata.get_number(connection, vectors.RECALL_KEY)
     if state.has_vectors and recall is not None:
         says = (

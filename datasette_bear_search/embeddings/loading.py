@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from .base import ModelUnavailable, first_line, silent_libraries
-from .files import WEIGHT_FILES, has_vocabulary
+from .files import has_vocabulary
+from .safetensors import WEIGHT_FILES
 
 # The parts of a model that modules.json and router_config.json may name.
 MODULES = re.compile(
@@ -72,9 +73,9 @@ def load(kind: str, folder: Path) -> Any:
             )
     except ImportError as error:
         raise ModelUnavailable(
-            "Searching by meaning and reranking need the Python package sentence-transformers, "
-            f"which can't be imported here ({first_line(error)}). Install it: "
-            "pip install sentence-transformers."
+            "Models other than the built-in one, and reranking, need the Python package "
+            f"sentence-transformers, which can't be imported here ({first_line(error)}). Install "
+            "it: pip install sentence-transformers."
         ) from error
 
 

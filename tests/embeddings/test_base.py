@@ -38,6 +38,7 @@ from datasette_bear_search.embeddings.registry import (
     register,
     trust,
 )
+from tests.support.small_models import write_transformer
 from tests.support.threads import running
 from tests.support.tiny_embedder import TinyEmbedder
 
@@ -260,9 +261,20 @@ def test_a_long_error_of_a_library_ends_after_a_word():
     assert first_line(RuntimeError("x" * 300)) == f"{'x' * 200} …"
 
 
-def test_without_sentence_transformers_the_message_says_what_to_install(monkeypatch):
+def test_without_sentence_transformers_only_other_models_are_missing(monkeypatch, tmp_path):
+    other = write_transformer(tmp_path / "other")
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    SentenceTransformerEmbedder(BUNDLED).load()
     with pytest.raises(ModelUnavailable, match="pip install sentence-transformers"):
+        SentenceTransformerEmbedder(str(other)).load()
+
+
+def test_without_its_runtime_the_bundled_model_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(
+        "datasette_bear_search.embeddings.backends.onnx.is_installed", lambda: False
+    )
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(ModelUnavailable, match="pip install onnxruntime"):
         SentenceTransformerEmbedder(BUNDLED).load()
 
 

@@ -53,7 +53,7 @@ COMMANDS = (
 @pytest.fixture(scope="module")
 def folder(first_run, tmp_path_factory) -> Iterator[Path]:
     """Return the foreign folder, with notes in it and an index of them."""
-    machine = Machine(tmp_path_factory.mktemp("machine")).after(first_run)
+    machine = Machine(tmp_path_factory.mktemp("machine"))
     machine.write_foreign_modules()
     folder = machine.folder
     (folder / "notes").mkdir()

@@ -95,7 +95,7 @@ print(json.dumps([found, attempts() if is_cut_off else {}]))
 
 @pytest.fixture
 def machine(first_run, tmp_path) -> Machine:
-    return Machine(tmp_path / "machine").after(first_run)
+    return Machine(tmp_path / "machine")
 
 
 @pytest.fixture

@@ -157,7 +157,7 @@ def test_index_of_nothing_that_the_model_knows_says_so(latin, write, bear_index,
         "notes.",
     )
     [finding] = (each for each in doctor.examine(sidecar_path)["Index"] if each.name == "vectors")
-    assert "--model ibm-granite/" in finding.mend
+    assert "--model intfloat/" in finding.mend
 
 
 # --- notes in languages that the model wasn't made for

@@ -5,15 +5,10 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from pathlib import Path
-from unittest.mock import patch
 
 from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
-
-from datasette_bear_search.embeddings.backends.sentence_transformers import (
-    SentenceTransformerEmbedder,
-)
 
 ROOT = Path(__file__).parents[2]
 # The pages of the documentation, in order.
@@ -31,9 +26,7 @@ def api_example() -> dict:
     """Return the API's response to the documentation's example on the sample notes."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["bear-demo", "--no-serve", "--directory", folder]
-        # An export takes longer than the notes.
-        with patch.object(SentenceTransformerEmbedder, "needs_onnx_export", return_value=False):
-            CliRunner().invoke(cli, command, catch_exceptions=False)
+        CliRunner().invoke(cli, command, catch_exceptions=False)
         answer = api_answer(Path(folder) / "notes.db")
     # Times differ from run to run.
     times = {"plan": 0.8, "embed": 9.1, "sql": 7.9, "total": 21.3}

@@ -47,11 +47,6 @@ class Machine:
         """The index of the sample notes, after the first run."""
         return self.folder / "demo" / "notes.db"
 
-    def after(self, earlier: Machine) -> Machine:
-        """Give this machine the models that were exported on another one."""
-        shutil.copytree(earlier.cache, self.cache, copy_function=os.link)
-        return self
-
     def write_foreign_modules(self) -> None:
         self.folder.mkdir(parents=True)
         for name in {*sys.stdlib_module_names, *packages_distributions()}:
@@ -59,7 +54,7 @@ class Machine:
                 (self.folder / f"{name}.py").write_text(FOREIGN_MODULE)
 
     def first_run(self) -> None:
-        """Index the sample notes, which exports the model, too."""
+        """Index the sample notes."""
         self.write_foreign_modules()
         self.cache.mkdir(parents=True)
         run = [DATASETTE, "bear-demo", "--no-serve", "--directory", "demo"]

@@ -2,7 +2,9 @@
 
 torch and sentence-transformers take seconds and hundreds of megabytes even for one query's vector;
 onnxruntime and tokenizers need a tenth of that, with the same weights. Static models, and
-transformers pooled by the mean or the first token, are exported to a folder in the user's cache.
+transformers pooled by the mean or the first token, are exported. An export has only the graph: the
+weights are read in place from the model's own files. The bundled model's is in this package, made
+by benchmarks/installs/make_graph.py; others are made by torch, in the user's cache.
 """
 
 # Every datasette command imports this module, so only functions import numpy and onnxruntime.
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import io
 import json
 import logging
 import os
@@ -17,17 +20,20 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from .. import files
 from ..base import ModelFacts, WordPieces, errors_only
 from ..prompts import Prompts
+from ..safetensors import Tensor, as_float32, tensors
 
 # Increase it when exports change, so that they are made again.
-FORMAT = 1
+FORMAT = 2
 # Tokens in a batch, padding included. Larger batches need more memory and are no faster.
 TOKENS_PER_BATCH = 4096
 # Minimum cosine similarity to the library's vectors, so that an index can hold both.
@@ -43,9 +49,14 @@ SAMPLES = (
     "A book without end, of which nobody reads more than the beginning, 1234 pages. " * 1000,
 )  # fmt: skip
 
-# The files of an export. The graph refers to its weights by the name of their file.
-ABOUT_FILE, TOKENIZER_FILE, PIECES_FILE = "about.json", "tokenizer.json", "pieces.npy"
-GRAPH_FILE, WEIGHTS_FILE = "model.onnx", "weights.bin"
+# The files of an export: what isn't in the graph, and the graph without its weights.
+ABOUT_FILE, GRAPH_FILE = "about.json", "model.onnx"
+# The tokenizer, which an export has only if the model's own file isn't the same.
+TOKENIZER_FILE = "tokenizer.json"
+# The export of the bundled model.
+SHIPPED = Path(__file__).parent.parent / "bundled"
+# Smaller constants than this stay in the graph.
+MIN_WEIGHT_BYTES = 1024
 
 # Seconds after which an unfinished folder counts as abandoned.
 _ABANDONED = 3600
@@ -58,53 +69,51 @@ class Unsupported(Exception):
 
 
 def is_installed() -> bool:
-    """Return whether this Python has the packages that run an export (the extra ``onnx``)."""
+    """Return whether this Python has the packages that run an export."""
     return all(find_spec(package) for package in ("onnxruntime", "tokenizers", "numpy"))
 
 
-def cache_folder() -> Path:
-    from platformdirs import user_cache_path
-
-    return user_cache_path("datasette-bear-search", appauthor=False) / "models"
-
-
-def export_folder(name: str, folder: Path) -> Path:
-    """Return the folder for the export of model ``name`` with its current files in ``folder``."""
-    # If any file's size or time changes, the name does, so an export is never out of date.
-    files = {
-        path.relative_to(folder).as_posix(): (status.st_size, status.st_mtime_ns)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and (status := path.stat())
-    }
-    # Two environments with the same model have an export each, and don't delete the other's.
-    return cache_folder() / f"{_digest([name, str(folder)])}-{_digest([FORMAT, files])}"
+def can_export() -> bool:
+    """Return whether this Python has the packages that make an export (the extra ``onnx``)."""
+    return all(find_spec(package) for package in ("onnx", "sentence_transformers"))
 
 
-def has_export(name: str, folder: Path) -> bool:
+def export_folder(folder: Path) -> Path:
+    """Return the folder of the export of the model in ``folder``, whether there is one or not."""
+    # By content, so that an export is never out of date and serves every environment.
+    content = files.content_hash(folder, FORMAT)
+    return SHIPPED if content == _shipped_content() else files.cache_folder() / "models" / content
+
+
+def has_export(folder: Path) -> bool:
     """Return whether there is an export of these files that this Python can run."""
-    exported = export_folder(name, folder)
+    exported = export_folder(folder)
     return is_installed() and (exported / ABOUT_FILE).exists() and not _is_unsupported(exported)
 
 
-def open_onnx_export(name: str, folder: Path) -> OnnxModel | None:
+def open_onnx_export(folder: Path) -> OnnxModel | None:
     """Return the export of these files; None if there is none or it can't be used."""
-    exported = export_folder(name, folder)
     try:
-        return OnnxModel(exported) if has_export(name, folder) else None
+        return OnnxModel(export_folder(folder), folder) if has_export(folder) else None
     except Exception as error:  # the model itself can be used instead
-        logger.warning("The ONNX export of %r can't be used: %r", name, error)
-        shutil.rmtree(exported, ignore_errors=True)  # so that the next index run makes a new one
+        logger.warning("The ONNX export of %r can't be used: %r", str(folder), error)
+        if (exported := export_folder(folder)) != SHIPPED:
+            shutil.rmtree(exported, ignore_errors=True)  # the next index run makes a new one
         return None
 
 
 class OnnxModel:
     """An export, run by onnxruntime and tokenizers. Only one thread at a time may use it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, exported: Path, folder: Path) -> None:
+        """Open an export.
+
+        :param folder: the model's files
+        """
         import numpy
         from tokenizers import Tokenizer
 
-        about = json.loads((folder / ABOUT_FILE).read_text())
+        about = json.loads((exported / ABOUT_FILE).read_text())
         self.facts = ModelFacts(about["max_tokens"], about["settings"])
         self.has_graph: bool = about["has_graph"]  # if not, token vectors are rows of the table
         self._max_length: int | None = about["truncates_at"]
@@ -112,22 +121,17 @@ class OnnxModel:
         self.prompts = Prompts(*map(about["prompts"].get, ("query", "document")))  # the model's own
         ids = about["padding"]
         self._padding = {"pad_id": ids["input_ids"], "pad_type_id": ids["token_type_ids"]}
+        table = tensors(folder)[about["pieces"]].array
         mean = numpy.array(about["middle"], dtype="float32")
-        self._table = numpy.load(folder / PIECES_FILE, mmap_mode="r")
-        self.word_pieces = WordPieces(self._split, self._table, mean)
-        self.tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+        self.word_pieces = WordPieces(self._split, table, mean)
+        source = folder if about["has_own_tokenizer"] else exported
+        self.tokenizer = Tokenizer.from_file(str(source / TOKENIZER_FILE))
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         self._session: Any = None
         if self.has_graph:
-            from onnxruntime import InferenceSession, SessionOptions
-
-            options = SessionOptions()
-            # Threads that spin while they wait for a query would keep a server's cores busy.
-            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-            options.log_severity_level = 3  # errors
-            graph, providers = str(folder / GRAPH_FILE), ["CPUExecutionProvider"]
-            self._session = InferenceSession(graph, options, providers=providers)
+            graph = (exported / GRAPH_FILE).read_bytes()
+            self._session = _session(graph, [folder / file for file in about["files"]])
 
     def encode(self, texts: Sequence[str]) -> Any:
         import numpy
@@ -173,13 +177,43 @@ class OnnxModel:
             for name, kind in _INPUTS.items()
         }
         if self._session is None:
-            vectors = self._table[inputs["input_ids"]].astype("float32")
+            vectors = as_float32(self.word_pieces.table[inputs["input_ids"]])
         else:
             read = {node.name: inputs[node.name] for node in self._session.get_inputs()}
             [vectors] = self._session.run(None, read)
         return vectors, inputs["attention_mask"]
 
 
+def _session(graph: bytes, weights: Sequence[Path]) -> Any:
+    from onnxruntime import InferenceSession, SessionOptions
+
+    options = SessionOptions()
+    # Threads that spin while they wait for a query would keep a server's cores busy.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3  # errors
+    if weights:
+        # onnxruntime refuses files that are links, as those in the hub's cache are.
+        files = [path.resolve() for path in weights]
+        parent = Path(os.path.commonpath([path.parent for path in files]))
+        for number, path in enumerate(files):
+            name = path.relative_to(parent).as_posix().encode()
+            # ".///model.safetensors", since lengths stand in the graph, too.
+            name = b"." + name.rjust(_LOCATION_LENGTH - 1, b"/")
+            if len(name) > _LOCATION_LENGTH:
+                raise Unsupported("the names of its weights are too long")
+            graph = graph.replace(_location(number), name)
+        options.add_session_config_entry(_WEIGHTS_FOLDER, str(parent))
+    return InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def _location(number: int) -> bytes:
+    """Return what stands in a graph for a file, as long as the longest path that replaces it."""
+    return f"weights {number}".encode().ljust(_LOCATION_LENGTH, b".")
+
+
+_WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
+_LOCATION_LENGTH = 120
+_FLOAT, _FLOAT16, _BFLOAT16 = 1, 10, 16  # types of numbers, as ONNX counts them
 # Inputs that a graph may have → their names in the package tokenizers.
 _INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 
@@ -200,26 +234,17 @@ def in_batches(lengths: Sequence[int], encode: Callable[[Sequence[int]], Any]) -
     return [rows[number] for number in range(len(lengths))]
 
 
-def export(
-    name: str,
-    source: Path,
-    model: Any,
-    facts: ModelFacts,
-    prompts: Prompts,
-    encode: Callable[[list[str]], Any],
-) -> bool:
-    """Export a loaded SentenceTransformer to its :func:`export_folder`; return whether that worked.
+@contextmanager
+def new_export(source: Path) -> Iterator[Path]:
+    """Give a folder for an export of the model in ``source``, which is kept after the block.
 
-    A failure is recorded there, too, so that the export isn't tried again.
+    If the block raises an exception, that is recorded instead, so that it isn't tried again.
 
-    :param source: the folder with the model's files
-    :param prompts: those in its settings
-    :param encode: texts → the library's own vectors, to compare with
-    :raises OSError: if the folder can't be written
+    :raises OSError: if the cache can't be written
     """
-    folder = export_folder(name, source)
+    folder = export_folder(source)
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _remove_stale(folder)
+    _remove_stale(folder.parent)
     # Only this user may read the export, and nobody sees it unfinished.
     with tempfile.TemporaryDirectory(
         prefix=".new-", dir=folder.parent, ignore_cleanup_errors=True
@@ -227,22 +252,30 @@ def export(
         draft = Path(drafts, "export")
         draft.mkdir(mode=0o700)
         try:
-            settings = json.loads(json.dumps(facts.settings))
-            if settings != facts.settings:
-                raise Unsupported("its settings can't be stored")
-            own = {"query": prompts.query, "document": prompts.passage}
-            about = {**facts._asdict(), "source": str(source), "prompts": own}
-            (draft / ABOUT_FILE).write_text(json.dumps({**about, **_write(draft, model)}))
-            _verify(OnnxModel(draft), encode)
+            yield draft
         except Exception as error:
             logger.info("No ONNX export is made: %r", error)
             draft = Path(drafts, "failure")
             draft.mkdir(mode=0o700)
-            about = {"unsuitable": str(error)[:500], "source": str(source)}
-            (draft / ABOUT_FILE).write_text(json.dumps(about))
+            (draft / ABOUT_FILE).write_text(json.dumps({"unsuitable": str(error)[:500]}))
         with suppress(OSError):  # another process was faster
             os.rename(draft, folder)
-    return not _is_unsupported(folder)
+
+
+def write(folder: Path, source: Path, model: Any, facts: ModelFacts, prompts: Prompts) -> None:
+    """Write the export of a loaded SentenceTransformer into an empty folder.
+
+    :param source: the folder with the model's files
+    :param prompts: those in its settings
+    :raises Unsupported: if it can't be exported
+    """
+    settings = json.loads(json.dumps(facts.settings))
+    if settings != facts.settings:
+        raise Unsupported("its settings can't be stored")
+    own = {"query": prompts.query, "document": prompts.passage}
+    about = {**facts._asdict(), "prompts": own, **_write(folder, source, model)}
+    about["content"] = files.content_hash(source, FORMAT)
+    (folder / ABOUT_FILE).write_text(json.dumps(about))
 
 
 def pooling_mode(module: Any) -> str:
@@ -257,33 +290,31 @@ def cosines(one: Any, other: Any) -> Any:
     return (one * other).sum(axis=1) / squares**0.5
 
 
-def _digest(facts: Any) -> str:
-    return hashlib.blake2b(json.dumps(facts).encode(), digest_size=8).hexdigest()
+@lru_cache(1)
+def _shipped_content() -> str:
+    try:
+        return str(json.loads((SHIPPED / ABOUT_FILE).read_text())["content"])
+    except FileNotFoundError:  # in a checkout, while it is made
+        return ""
 
 
 def _is_unsupported(folder: Path) -> bool:
     return "unsuitable" in json.loads((folder / ABOUT_FILE).read_text())
 
 
-def _remove_stale(folder: Path) -> None:
-    """Remove exports of earlier files of the model, of models that are gone, and drafts."""
-    model = folder.name.partition("-")[0]
-    outdated = {*folder.parent.glob(f"{model}-*")} - {folder}
-    for about in folder.parent.glob(f"*-*/{ABOUT_FILE}"):
-        with suppress(OSError, ValueError):
-            source = json.loads(about.read_text()).get("source")
-            outdated |= {about.parent} if source and not Path(source).exists() else set()
-    drafts = folder.parent.glob(".new-*")
+def _remove_stale(exports: Path) -> None:
+    """Remove drafts, and exports of earlier versions, which had copies of the weights."""
+    drafts = exports.glob(".new-*")
     abandoned = {path for path in drafts if time.time() - path.stat().st_mtime > _ABANDONED}
-    for path in outdated | abandoned:
+    for path in {*exports.glob("*-*")} - {*exports.glob(".new-*")} | abandoned:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _write(folder: Path, model: Any) -> dict[str, Any]:
-    import numpy
-
+def _write(folder: Path, source: Path, model: Any) -> dict[str, Any]:
     pooling = _supported_pooling(model)
     pad_id = pad_type_id = 0
+    places = _places(tensors(source))
+    weights: list[str] = []
     if is_static := pooling == "static":
         tokenizer, layer = model.tokenizer, model[0].embedding
         max_length = (tokenizer.truncation or {}).get("max_length")
@@ -292,21 +323,58 @@ def _write(folder: Path, model: Any) -> dict[str, Any]:
         if tokenizer is None or model.tokenizer.padding_side != "right":
             raise Unsupported("its tokenizer isn't of the package tokenizers, or pads on the left")
         layer = model[0].auto_model.get_input_embeddings()
-        _write_graph(folder, model[0].auto_model, model.tokenizer)
+        graph, weights = _graph(model[0].auto_model, model.tokenizer, places)
+        (folder / GRAPH_FILE).write_bytes(graph)
         max_length = int(model.max_seq_length) if model.max_seq_length else None
         pad_id = int(model.tokenizer.pad_token_id or 0)
         pad_type_id = int(model.tokenizer.pad_token_type_id or 0)
-    (folder / TOKENIZER_FILE).write_text(tokenizer.to_str(), encoding="utf-8")
+    if not (has_own_tokenizer := _is_same(tokenizer, source / TOKENIZER_FILE)):
+        (folder / TOKENIZER_FILE).write_text(tokenizer.to_str(), encoding="utf-8")
     table = layer.weight.detach().float().cpu().numpy()
-    # Half precision makes no visible difference and takes half the space.
-    numpy.save(folder / PIECES_FILE, table.astype("float16"))
+    if (pieces := places.get(_key(table))) is None:
+        raise Unsupported("its word pieces' vectors aren't stored as they are used")
     return {
         "has_graph": not is_static,
         "pooling": "mean" if is_static else pooling,
         "truncates_at": max_length,
         "padding": {"input_ids": pad_id, "token_type_ids": pad_type_id},
+        "has_own_tokenizer": has_own_tokenizer,
+        "files": weights,
+        "pieces": pieces[0],
         "middle": table.mean(axis=0).tolist(),
     }
+
+
+def _is_same(tokenizer: Any, path: Path) -> bool:
+    from tokenizers import Tokenizer
+
+    if not path.exists():
+        return False
+    both = [Tokenizer.from_str(tokenizer.to_str()), Tokenizer.from_file(str(path))]
+    for each in both:
+        each.no_padding()
+        each.no_truncation()
+    return both[0].to_str() == both[1].to_str()
+
+
+def _key(array: Any) -> tuple[tuple[int, ...], bytes]:
+    import numpy
+
+    return array.shape, hashlib.sha256(numpy.ascontiguousarray(array).data).digest()
+
+
+_Place = tuple[str, Tensor, bool]  # the name of a stored tensor, and whether it is transposed
+
+
+def _places(stored: Mapping[str, Tensor]) -> dict[Any, _Place]:
+    """Return where each stored matrix or vector is, also transposed, by its content as float32."""
+    found: dict[Any, _Place] = {}
+    for name, tensor in stored.items():
+        numbers = as_float32(tensor.array)
+        found.setdefault(_key(numbers), (name, tensor, False))
+        if numbers.ndim == 2:
+            found.setdefault(_key(numbers.T), (name, tensor, True))
+    return found
 
 
 def _supported_pooling(model: Any) -> str:
@@ -326,7 +394,10 @@ def _supported_pooling(model: Any) -> str:
     return pooling
 
 
-def _write_graph(folder: Path, transformer: Any, tokenizer: Any) -> None:
+def _graph(
+    transformer: Any, tokenizer: Any, places: Mapping[Any, _Place]
+) -> tuple[bytes, list[str]]:
+    """Return the graph of a transformer, and the files with its weights."""
     import onnx
     import torch
 
@@ -349,34 +420,82 @@ def _write_graph(folder: Path, transformer: Any, tokenizer: Any) -> None:
         def forward(self, *values: Any) -> Any:
             return self.transformer(**dict(zip(names, values)), return_dict=True).last_hidden_state
 
+    exported = io.BytesIO()
     any_size = {0: "texts", 1: "tokens"}
     with warnings.catch_warnings(), errors_only("torch.onnx"), torch.no_grad():
         warnings.simplefilter("ignore")  # they are meant for the model's makers
         torch.onnx.export(
             Tokens(),
             tuple(tokens[name] for name in names),
-            str(folder / "whole.onnx"),
+            exported,
             input_names=names,
             output_names=["vectors"],
             dynamic_axes=dict.fromkeys([*names, "vectors"], any_size),
             opset_version=17,
             dynamo=False,  # the other exporter needs one more package, onnxscript
         )
-    # Weights in a separate file are memory-mapped, which halves the memory and the start-up time.
-    onnx.save_model(
-        onnx.load(str(folder / "whole.onnx")),
-        str(folder / GRAPH_FILE),
-        save_as_external_data=True,
-        location=WEIGHTS_FILE,
-    )
-    for path in {*folder.iterdir()} - {folder / GRAPH_FILE, folder / WEIGHTS_FILE}:
-        path.unlink()
+    graph = onnx.load_model_from_string(exported.getvalue())
+    weights = _leave_out_weights(graph.graph, places)
+    graph.opset_import.add(domain="com.microsoft", version=1)  # onnxruntime's own nodes
+    return graph.SerializeToString(), weights
 
 
-def _verify(exported: OnnxModel, encode: Callable[[list[str]], Any]) -> None:
+def _leave_out_weights(graph: Any, places: Mapping[Any, _Place]) -> list[str]:
+    """Make a graph read its weights as the model's files store them; return the files."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    types = {"f4": _FLOAT, "f2": _FLOAT16, "u2": _BFLOAT16}
+    initializers, nodes = [], []
+    used: list[str] = []
+    transposed = set()
+    for tensor in graph.initializer:
+        array = numpy_helper.to_array(tensor)
+        found = places.get(_key(array)) if array.nbytes >= MIN_WEIGHT_BYTES else None
+        if found is None:
+            initializers.append(tensor)
+            continue
+        _, (file, offset, stored), is_transposed = found
+        name, type = tensor.name, types[stored.dtype.str[1:]]
+        if file not in used:
+            used.append(file)
+        if type != _FLOAT:
+            name = f"{tensor.name}:stored"
+            nodes.append(helper.make_node("Cast", [name], [tensor.name], to=_FLOAT))
+        if is_transposed:
+            transposed.add(tensor.name)
+        kept = TensorProto(
+            name=name, data_type=type, dims=stored.shape, data_location=TensorProto.EXTERNAL
+        )
+        location = _location(used.index(file)).decode()
+        for key, value in (("location", location), ("offset", offset), ("length", stored.nbytes)):
+            kept.external_data.add(key=key, value=str(value))
+        initializers.append(kept)
+    for node in graph.node:
+        for position, name in enumerate(node.input):
+            if name not in transposed:
+                continue
+            if node.op_type == "MatMul" and position == 1:
+                # It reads the matrix as it is stored. A node Transpose would make a copy.
+                node.op_type, node.domain = "FusedMatMul", "com.microsoft"
+                node.attribute.append(helper.make_attribute("transB", 1))
+            else:
+                node.input[position] = f"{name}:transposed:{len(nodes)}"
+                nodes.append(
+                    helper.make_node("Transpose", [name], node.input[position:][:1], perm=[1, 0])
+                )
+        nodes.append(node)
+    del graph.initializer[:], graph.node[:]
+    graph.initializer.extend(initializers)
+    graph.node.extend(nodes)
+    return used
+
+
+def verify(exported: Path, folder: Path, encode: Callable[[list[str]], Any]) -> None:
+    """Raise Unsupported unless an export's vectors are the library's, given by ``encode``."""
     import numpy
 
-    ours, theirs = exported.encode(SAMPLES), numpy.asarray(encode(list(SAMPLES)))
+    model = OnnxModel(exported, folder)
+    ours, theirs = model.encode(SAMPLES), numpy.asarray(encode(list(SAMPLES)))
     has_direction = ours.any(axis=1)  # a static model returns zeros for an empty text
     same = cosines(ours[has_direction], theirs[has_direction]) >= MIN_COSINE
     if (has_direction != theirs.any(axis=1)).any() or not same.all():

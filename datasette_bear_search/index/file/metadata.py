@@ -7,6 +7,7 @@ import math
 from contextlib import suppress
 from typing import TypeVar
 
+from ...embeddings.names import CHOICES, MULTILINGUAL_MODEL
 from ...sqlite import read_value, sqlite3
 
 T = TypeVar("T")
@@ -24,6 +25,8 @@ LANGUAGES = "languages"
 # Keys in meta: a JSON object with the similarity from which a passage is close, by language of the
 # query; and a JSON array of the library's languages for which the model wasn't made.
 THRESHOLDS, FOREIGN = "thresholds", "foreign_languages"
+# Keys in meta: the model that the index changes to, and its fingerprint, until it has all vectors.
+NEXT_MODEL, NEXT_FINGERPRINT = "next_model", "next_fingerprint"
 # Key in meta: the number of passages embedded since the last calibration.
 SINCE_CALIBRATION = "passages_since_calibration"
 
@@ -77,6 +80,24 @@ def foreign_languages(connection: sqlite3.Connection) -> frozenset[str]:
     with suppress(sqlite3.DatabaseError):
         return frozenset(json_value(get_meta(connection, FOREIGN) or "[]", list))
     return frozenset()
+
+
+def model_offer(connection: sqlite3.Connection) -> str | None:
+    """Return the offer of another model if this one doesn't know the library's main language."""
+    main = next(iter(language_shares(connection)), None)
+    if (
+        main is None
+        or main not in foreign_languages(connection)
+        or get_meta(connection, NEXT_MODEL)
+    ):
+        return None
+    size = next(size for name, _, size in CHOICES if name == MULTILINGUAL_MODEL)
+    return (
+        f"Most notes are in a language ({main}) that the model {get_meta(connection, 'model')} "
+        "wasn't made for, so they are found by words, but hardly by meaning. To use a model for "
+        f"many languages ({size} MB to download, once; searching works meanwhile), run: "
+        f"datasette bear-index --model {MULTILINGUAL_MODEL}"
+    )
 
 
 def count_notes(connection: sqlite3.Connection) -> int:

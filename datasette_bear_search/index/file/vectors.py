@@ -15,7 +15,17 @@ from typing import Any
 
 from ...sqlite import interruption, read_value, sqlite3, wrong_argument
 from .database import has_vector_extension, mean_vector
-from .metadata import MEAN, STALE, THRESHOLDS, UNRELATED, get_meta, get_number, set_meta
+from .metadata import (
+    MEAN,
+    NEXT_FINGERPRINT,
+    NEXT_MODEL,
+    STALE,
+    THRESHOLDS,
+    UNRELATED,
+    get_meta,
+    get_number,
+    set_meta,
+)
 from .schema import EMBEDDED, PASSAGE_INDEX, PENDING, REFUSED, VECTORS
 
 Neighbors = list[tuple[int, float]]  # passage id and cosine similarity, nearest first
@@ -49,6 +59,9 @@ SHORT_LIST = 20_000
 CANDIDATES_KEY, RECALL_KEY = "candidates", "candidates_recall"
 # Key in meta: a random token that changes whenever vectors do.
 CHANGED = "vectors_changed"
+# Vectors of the model that the index changes to, while searches use those of the present one. Not
+# in the schema: it exists only until all are made.
+NEXT_VECTORS = "_next_vectors"
 # Passages of which the mean vector is computed.
 MEAN_SAMPLE = 5000
 
@@ -131,6 +144,8 @@ def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes | None] = {})
 def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
     """Remove the vectors of passages; some may have none."""
     rows = [(passage_id,) for passage_id in passage_ids]
+    if _has_next(connection):
+        connection.executemany(f"delete from {NEXT_VECTORS} where passage_id = ?", rows)
     removed = connection.executemany(f"delete from {VECTORS} where passage_id = ?", rows).rowcount
     if removed <= 0:
         return
@@ -153,9 +168,82 @@ def drop(connection: sqlite3.Connection) -> None:
         """
     )
     _drop_passage_index(connection)
+    drop_next(connection)
     unknown = dict.fromkeys((MEAN, UNRELATED, THRESHOLDS, CANDIDATES_KEY, RECALL_KEY))
     set_meta(connection, **unknown)
     _mark_changed(connection)
+
+
+def begin_next(connection: sqlite3.Connection, model: str, fingerprint: str) -> None:
+    """Prepare to store vectors of another model, unless that has begun already."""
+    if get_meta(connection, NEXT_FINGERPRINT) != fingerprint or not _has_next(connection):
+        drop_next(connection)
+        sql = f"create table {NEXT_VECTORS} (passage_id integer primary key, vector blob)"
+        connection.execute(sql)
+        set_meta(connection, **{NEXT_MODEL: model, NEXT_FINGERPRINT: fingerprint})
+
+
+def add_next(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes | None]]) -> None:
+    """Store vectors of the next model: one for each text is enough."""
+    connection.executemany(f"insert into {NEXT_VECTORS} values (?, ?)", rows)
+
+
+def missing_next(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    """Return content hash and id of the passages that have no vector of the next model."""
+    sql = f"""
+    select content_hash, id
+    from passages
+    where vector_state in ('{PENDING}', '{EMBEDDED}', '{REFUSED}')
+      and content_hash not in (
+        select content_hash from {NEXT_VECTORS} join passages on id = passage_id
+      )
+    order by id
+    """
+    return connection.execute(sql).fetchall()
+
+
+def take_next(connection: sqlite3.Connection, dimension: int) -> None:
+    """Replace all vectors by those of the next model; its name and the like are for the caller."""
+    connection.execute(
+        f"""
+        create temporary table _made as
+        select content_hash, max(vector) as vector
+        from {NEXT_VECTORS}
+        join passages on id = passage_id
+        group by content_hash
+        """
+    )
+    connection.execute("create unique index temp._made_by_hash on _made (content_hash)")
+    drop(connection)
+    set_meta(connection, dimension=dimension)
+    connection.execute(
+        f"""
+        insert into {VECTORS} (passage_id, vector)
+        select id, vector
+        from passages
+        join _made using (content_hash)
+        where vector_state = '{PENDING}' and vector is not null
+        """
+    )
+    connection.execute(
+        f"""
+        update passages
+        set vector_state = iif(id in (select passage_id from {VECTORS}), '{EMBEDDED}', '{REFUSED}')
+        where vector_state = '{PENDING}' and content_hash in (select content_hash from _made)
+        """
+    )
+    connection.execute("drop table _made")
+    prepare(connection)
+
+
+def drop_next(connection: sqlite3.Connection) -> None:
+    connection.execute(f"drop table if exists {NEXT_VECTORS}")
+    connection.execute("delete from meta where key in (?, ?)", [NEXT_MODEL, NEXT_FINGERPRINT])
+
+
+def _has_next(connection: sqlite3.Connection) -> bool:
+    sql = "select 1 from sqlite_master where name = ?"
+    return read_value(connection, sql, [NEXT_VECTORS]) is not None
 
 
 def _drop_passage_index(connection: sqlite3.Connection) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...embeddings.base import Embedder, ModelUnavailable
 from ...notes import counted
@@ -12,7 +12,7 @@ from ...sqlite import sqlite3
 from ..file import database, metadata, templates, vectors
 from ..file import passages as stored_passages
 from ..file.database import transaction
-from ..file.metadata import set_meta
+from ..file.metadata import get_meta, set_meta
 from ..file.schema import PENDING
 from . import calibration
 from .chunking import passages, without_shared
@@ -82,27 +82,87 @@ def _write_vectors(
         )
     is_new = state.fingerprint != embedder.fingerprint
     similarity = calibration.unrelated_similarity(embedder) if is_new else 0.0
+    about_model: dict[str, str | int] = {
+        "model": embedder.name,
+        "fingerprint": embedder.fingerprint,
+        "dimension": embedder.dimension,
+        metadata.UNRELATED: str(similarity),
+        database.PROMPTS: json.dumps(embedder.prompts),
+    }
+    if is_new and keeps_vectors(connection, embedder):
+        _replace_vectors(connection, embedder, report, hooks, about_model)
     with transaction(connection):
-        if is_new:
+        if is_new and get_meta(connection, "fingerprint") != embedder.fingerprint:
             vectors.drop(connection)
-            set_meta(connection, model=embedder.name, fingerprint=embedder.fingerprint)
-            set_meta(connection, dimension=embedder.dimension)
-            set_meta(connection, **{metadata.UNRELATED: str(similarity)})
-            set_meta(connection, **{database.PROMPTS: json.dumps(embedder.prompts)})
+            set_meta(connection, **about_model)
+        if not is_new and verify_model:
+            vectors.drop_next(connection)  # the person stays with the present model
         stored_passages.update_passages(connection, embedder.max_tokens)
         # This depends on the number of passages, so it comes last.
         vectors.prepare(connection)
     pending = _pending_ids(connection)
-    done, total = 0, len(pending)
+    total = len(pending)
+    _embed(connection, embedder, report, hooks, pending, vectors.add)
+    if total:
+        with transaction(connection):
+            vectors.reuse(connection)
+    calibration.renew(connection, embedder)
+    if report.embedded and (offer := metadata.model_offer(connection)):
+        report.notices.append(offer)
+    if report.refused:
+        report.notices.append(
+            f"The model doesn't know most of the text of {counted(report.refused, 'passage')}, "
+            "or failed to embed it, so that is found by its words only."
+        )
+
+
+def keeps_vectors(connection: sqlite3.Connection, embedder: Embedder) -> bool:
+    """Return whether searches use the present vectors until all of another model are made."""
+    # A model that reads less gets other passages, and they have no vectors yet.
+    tokens = stored_passages.wanted_tokens(embedder.max_tokens)
+    has_vectors = database.read_state(connection).has_vectors
+    return has_vectors and tokens == stored_passages.max_tokens(connection)
+
+
+def _replace_vectors(
+    connection: sqlite3.Connection,
+    embedder: Embedder,
+    report: Report,
+    hooks: Hooks,
+    about_model: Mapping[str, str | int],
+) -> None:
+    """Make all vectors of another model beside the present ones; then change over at once.
+
+    A run that is killed leaves what it has made, and the next one goes on.
+    """
+    with transaction(connection):
+        vectors.begin_next(connection, embedder.name, embedder.fingerprint)
+    missing = list(dict(reversed(vectors.missing_next(connection))).values())[::-1]
+    _embed(connection, embedder, report, hooks, missing, vectors.add_next)
+    with transaction(connection):
+        vectors.take_next(connection, embedder.dimension)
+        set_meta(connection, **about_model)
+
+
+def _embed(
+    connection: sqlite3.Connection,
+    embedder: Embedder,
+    report: Report,
+    hooks: Hooks,
+    passage_ids: Sequence[int],
+    store: Callable[[sqlite3.Connection, Sequence[tuple[int, bytes | None]]], None],
+) -> None:
+    """Make the vectors of these passages and store them, batch by batch."""
+    done, total = 0, len(passage_ids)
     if total:
         hooks.on_embedded(done, total)
     embedder.prepare_for_batch(total)
     started = time.perf_counter()
-    for batch in _batches(connection, embedder, pending):
+    for batch in _batches(connection, embedder, passage_ids):
         made = embedder.embed_documents([text for _, text in batch])
         count = sum(vector is not None for vector in made)
         with transaction(connection):
-            vectors.add(connection, [(it, vector) for (it, _), vector in zip(batch, made)])
+            store(connection, [(it, vector) for (it, _), vector in zip(batch, made)])
             calibration.count_new(connection, count)
             done += len(batch)
             if done >= PASSAGES_PER_COMMIT:
@@ -111,15 +171,6 @@ def _write_vectors(
         report.embedded += count
         report.refused += len(batch) - count
         hooks.on_embedded(done, total)
-    if total:
-        with transaction(connection):
-            vectors.reuse(connection)
-    calibration.renew(connection, embedder)
-    if report.refused:
-        report.notices.append(
-            f"The model doesn't know most of the text of {counted(report.refused, 'passage')}, "
-            "or failed to embed it, so that is found by its words only."
-        )
 
 
 def _pending_ids(connection: sqlite3.Connection) -> list[int]:

@@ -111,7 +111,8 @@ def update(
         _update_all_restricted(path, None, report, hooks)
         embedding.write_vectors(connection, embedder, report, hooks, verify_model=verify_model)
         _end(path, connection, report, has_model=embedder is not None)
-        _update_all_restricted(path, embedder, report, hooks)
+        usable = None if report.model_failure else embedder
+        _update_all_restricted(path, usable, report, hooks)
     return report
 
 

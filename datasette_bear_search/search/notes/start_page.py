@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ...index.file import sources as stored_sources
-from ...index.file.metadata import SAVED_SEARCHES, get_meta, json_value, set_meta
+from ...index.file.metadata import SAVED_SEARCHES, get_meta, json_value, model_offer, set_meta
 from ...sqlite import sqlite3
 
 # Notes in each list of the start page, and the number of saved searches.
@@ -28,6 +28,7 @@ class StartPage:
     on_this_day: tuple[StartPageNote, ...]
     sources: tuple[stored_sources.StoredSource, ...]
     saved: tuple[str, ...]  # query strings, newest first
+    model_offer: str | None  # of a model that knows the main language
 
 
 def saved_searches(connection: sqlite3.Connection) -> tuple[str, ...]:
@@ -70,6 +71,7 @@ def read_start_page(connection: sqlite3.Connection, now: datetime | None = None)
             sorted(sources, key=lambda source: (-(source.notes or 0), source.config.name))
         ),
         saved=saved_searches(connection),
+        model_offer=model_offer(connection),
     )
 
 
