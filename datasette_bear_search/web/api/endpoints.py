@@ -76,7 +76,7 @@ async def suggest(
     found, redacts = completed.found, settings.redacts(datasette)
     if redacts:
         # Masked text couldn't be typed into the box and still find anything.
-        found = tuple(each for each in found if not masking.has_secret(each.insert or ""))
+        found = tuple(each for each in found if not masking.has_secret(each.insert))
     shown = masking.masked if redacts else str
     completions = [
         {
@@ -84,7 +84,6 @@ async def suggest(
             "label": shown(each.label),
             "detail": each.detail,
             "insert": each.insert,
-            "url": None if each.note_id is None else note_url(datasette, each.note_id),
         }
         for each in found
     ]
