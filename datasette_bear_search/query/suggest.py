@@ -211,4 +211,3 @@ def _written(typed: WordAtCursor, values: Values, following: str) -> Iterator[Su
                 detail = "" if notes is None else counted(notes, "note")
                 yield Suggestion(typed.name, value, detail, form + space)
                 break
-

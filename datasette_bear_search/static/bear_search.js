@@ -6,6 +6,7 @@
   const form = document.querySelector("form.bear-form");
   const box = document.getElementById("bear-q");
   const results = document.getElementById("bear-results");
+  const developers = document.getElementById("bear-developers");
   if (!form || !box || !results) return;
 
   // All times are in milliseconds. Keys that follow each other faster than this, such as one held down, start one
@@ -159,7 +160,10 @@
     if (isRestKept) for (const id of ["bear-count", "bear-notices", "bear-found"]) patch(part(id), part(id, fresh));
     else patch(results, fresh);
     // The menus still belong to the previous search: they stay visible, but can't be used until theirs are loaded.
-    for (const id of ["bear-menus", "bear-formats"]) if (part(id)) part(id).inert = isRestKept;
+    if (part("bear-menus")) part("bear-menus").inert = isRestKept;
+    const links = page.getElementById("bear-developers");
+    developers.inert = !links;
+    if (links) patch(developers.querySelector("ul"), links.querySelector("ul"));
     openAgain();
     focusAgain();
     offer.hidden = true;
@@ -291,24 +295,14 @@
     const fresh = page.querySelector("form.bear-form");
     for (const field of form.querySelectorAll("[type=hidden]")) field.remove();
     form.append(...fresh.querySelectorAll("[type=hidden]"));
-    for (const error of fresh.querySelectorAll(".bear-error")) {
-      const own = document.getElementById(error.id);
-      own.textContent = error.textContent;
-      own.previousElementSibling.toggleAttribute("aria-invalid", own.textContent);
-    }
-    const key = (field) => `${field.name} ${field.type === "checkbox" && field.value}`;
-    const others = new Map([...fresh.elements].map((field) => [key(field), field]));
     for (const field of form.elements) {
-      const other = others.get(key(field));
+      const other = fresh.elements[field.name];
       if (!field.name || !other || field.type === "hidden") continue;
-      const isBusy = field === box ? field.value !== typedBefore : field === document.activeElement;
-      if (field.type === "checkbox") {
-        field.checked = other.checked;
-      } else if (field.localName === "select") {
+      if (field.localName === "select") {
         const value = other.value;
         field.replaceChildren(...other.options);
         field.value = value;
-      } else if (!isBusy && field.value.trim() !== other.value.trim()) {
+      } else if (field.value === typedBefore && field.value.trim() !== other.value.trim()) {
         field.value = other.value;
       }
     }

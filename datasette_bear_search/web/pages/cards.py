@@ -125,12 +125,12 @@ def badges(hit: Hit, planned: Plan) -> Iterator[Badge]:
     elif hit.is_exact:
         yield Badge("Exact", "", "Contains exactly what you typed")
     if hit.keyword_rank:
-        yield Badge("Words", f"{hit.keyword_rank:,}", f"Rank {hit.keyword_rank:,} by words")
+        yield Badge("Words", f"{hit.keyword_rank:,}", "Contains your words")
     # If a note has the words, meaning is a reason only if it is close, too.
     if hit.semantic_rank and (is_close(hit, planned) or not hit.keyword_rank):
         rank, similarity = f"{hit.semantic_rank:,}", f"{hit.similarity:.2f}"
         label = "Meaning" if hit.is_found else "Weak"
-        title = f"Rank {rank} by meaning, similarity {similarity}"
+        title = "Similar in meaning" if hit.is_found else "Only remotely similar in meaning"
         yield Badge(label, f"{rank} · {similarity}", title)
 
 

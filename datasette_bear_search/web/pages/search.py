@@ -43,7 +43,14 @@ from ..requests import databases, freshness, permissions, responses, settings, v
 from ..requests.errors import NO_SIDECAR, UNREADABLE, PageError, read_index
 from . import facets, first_run
 from .cards import Card, card
-from .form import DATES, JUDGE, NOT_SENT_AGAIN, form_context, option_chips
+from .form import (
+    DATES,
+    JUDGE,
+    NOT_SENT_AGAIN,
+    form_context,
+    has_empty_fields,
+    option_chips,
+)
 from .urls import OF_ONE_LIST, LabeledUrl, Urls, filter_chips, text_chips
 
 T = TypeVar("T")
@@ -77,7 +84,7 @@ async def _error_page(
         status = 200 if request.url_vars["database"] is None else 404
         template = first_run.FIRST_RUN_TEMPLATE
         return await responses.html_response(template, datasette, request, {}, status)
-    form = form_context(Urls(datasette, request.args), None)
+    form = form_context(Urls(datasette, request.args))
     context = {**form, "page_title": TITLE, **error}
     return await responses.html_response(
         SEARCH_TEMPLATE, datasette, request, context, status, part=PART
@@ -94,6 +101,8 @@ async def search_page(
     first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
     if not is_json and (page := await first_run.first_run(datasette, request, database)):
         return page
+    if not is_json and has_empty_fields(request.args):
+        return Response.redirect(Urls(datasette, request.args).search(drop=()))
     given = {name: request.args.getlist(name) for name in request.args}
     errors: dict[str, str] = {}
     search_request = _read_request(given, first, None if is_json else errors)
@@ -217,20 +226,18 @@ async def _results_page(
 ) -> Response:
     datasette, results = database.ds, response.results
     unknown = [name for name in request.args if name not in openapi.parameters(".json")]
-    given = Urls(datasette, request.args)  # with the invalid values, so that they can be fixed
     around, counted, home = await asyncio.gather(
         _surroundings(database, results),
         _facets(database, results),
         _home(database, request, results.plan.query),
     )
     context = {
-        **form_context(given, results),
+        **form_context(urls),
         **await _results(urls, request, database, response, around),
         "json_url": replace(urls, path=f"{SEARCH_PATH}.json").search(drop=unknown),
         "sql_url": await permissions.sql_url(datasette, request, database, results.statement),
         "is_reranked": any(hit.rerank_score is not None for hit in results.hits),
-        "errors": errors,
-        "may_judge": settings.judging_is_on(database),
+        "judge_url": urls.search(judge=1) if settings.judging_is_on(database) else None,
         "offset": offset,
     }
     if "semantic" in results.retrievers:
