@@ -416,6 +416,15 @@
     for (const each of unfolded) each.open = !each.matches(".bear-menu") || !detail || !target.isConnected || each.contains(target);
   });
 
+  document.addEventListener(
+    "toggle",
+    ({ target }) => {
+      const isByPerson = target.open && document.activeElement !== box;
+      if (isByPerson && matchMedia("(hover: hover)").matches) target.querySelector(".bear-tag-search")?.focus();
+    },
+    true
+  );
+
   document.addEventListener("input", ({ target }) => {
     if (!target.matches(".bear-tag-search")) return;
     const wanted = target.value.trim().toLowerCase();

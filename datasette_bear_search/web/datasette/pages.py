@@ -33,7 +33,7 @@ def routes() -> list[tuple[str, Any]]:
         (r"/similar/(?P<id>[^/]+?)(\.(?P<format>json))?", similar.similar_notes),
         (r"/note/(?P<id>[^/]+?)(\.(?P<format>json|md))?", note.note),
     ]
-    file = r"(?P<stem>[a-z_]+)\.(?P<fingerprint>[0-9a-f]+)\.(?P<kind>css|js)"
+    file = r"(?P<stem>[a-z_]+)\.(?P<fingerprint>[0-9a-f]+)\.(?P<kind>css|js|png|webmanifest)"
     return [
         (rf"^{STATIC_PATH}/{file}$", static_files.static_file),
         *((rf"^{ROUTE}{path}$", answer) for path, answer in ours),

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
 from ...markdown import plain_text
 from ...notes import can_be_opened, local_day, scheme_of, without_parent_tags
+from ...query.query import Query
 from ...search.planning.planner import Plan
 from ...search.results.marks import KINDS, MATCH, SENTENCE, MarkedText
 from ...search.results.records import Hit, ListedNote, MatchedPassage
 from ...search.results.sentences import is_close
 from ...search.results.snippets import SHOWN, passage_text, readable, shortened
+from ...sources.base import SourceConfig
 from ..requests.freshness import age
 from .urls import LabeledUrl, Urls
 
@@ -71,6 +75,11 @@ class Card:
     more: tuple[ShownPassage, ...] = ()
     badges: tuple[Badge, ...] = ()
     why: str = ""
+
+    @property
+    def month(self) -> str:
+        """The month of modification, ``May 2024``."""
+        return (self.day or "").partition(" ")[2]
 
 
 def listed(
@@ -174,6 +183,32 @@ def open_link(url: str | None, app: str = "") -> LabeledUrl | None:
         return None
     app = app or APP_OF_SCHEME.get(scheme_of(url) or "", "")
     return LabeledUrl(f"Open in {app}" if app else "Open the original", url)
+
+
+# A new note with the searched words as its title, by kind of source. Only these apps take links.
+_CREATE = {
+    "bear": ("Bear", "bear://x-callback-url/create?title={title}"),
+    "obsidian": ("Obsidian", "obsidian://new?vault={vault}&name={title}"),
+}
+
+
+def create_links(query: Query, sources: Iterable[SourceConfig]) -> Iterator[LabeledUrl]:
+    """Yield links by which the apps of the sources create a note with the words of the query."""
+    text = query.text
+    for clause in reversed(query.clauses):
+        text = text[: clause.start] + text[clause.end :]
+    title = " ".join(text.replace('"', " ").split())
+    for source in sources if title else ():
+        if source.kind not in _CREATE:
+            continue
+        app, url = _CREATE[source.kind]
+        vault = Path(source.location).name
+        # In Obsidian, the title is the name of the file.
+        name = " ".join(re.sub(r"[\\/:*?<>|#^\[\]]", " ", title).split())
+        named = {"title": quote(name if source.kind == "obsidian" else title, safe="")}
+        yield LabeledUrl(
+            f"Create “{title}” in {app}", url.format(vault=quote(vault, safe=""), **named)
+        )
 
 
 def shown(passage: MatchedPassage, title: str) -> Markup:

@@ -56,12 +56,9 @@ SYNTAX = {
 }
 
 FIELDS = ("mode", "sort", "recency")
-# The search's other parameters are sent as hidden fields, but no unknown ones: in a script, a field
+# The search's other parameters, and the filters, are sent as hidden fields, but no unknown ones: in a script, a field
 # named "action" would shadow the form's own action.
-HIDDEN_FIELDS = (
-    "balance", "rerank", "fusion", "_size", JUDGE,
-    *(name for row in FILTERS.values() for name in row.parameters),
-)  # fmt: skip
+HIDDEN_FIELDS = ("balance", "rerank", "fusion", "_size", JUDGE)
 # A new text starts a new list of results, and may be corrected again.
 NOT_SENT_AGAIN = (*OF_ONE_LIST, "correct")
 
@@ -76,10 +73,12 @@ class Select:
 
 def form_context(urls: Urls) -> dict[str, Any]:
     selects = _selects(urls)
+    filters = (name for row in FILTERS.values() for name in row.parameters)
+    hidden = (*HIDDEN_FIELDS, *filters)
     return {
         "q": urls.value("q"),
         "syntax": SYNTAX.items(),
-        "hidden": [(name, value) for name in HIDDEN_FIELDS for value in urls.values(name)],
+        "hidden": [(name, value) for name in hidden for value in urls.values(name)],
         "selects": [selects[name] for name in FIELDS],
     }
 

@@ -34,6 +34,7 @@ from ...search.results.json import json_body
 from ...search.results.records import Hit, MatchedPassage, Results
 from ...search.results.retrieve import NOTHING_CLOSE
 from ...search.results.snippets import more_passages
+from ...sources.base import SourceConfig
 from ...sqlite import sqlite3
 from ..api import endpoints, judgments, openapi
 from ..api.openapi import SEARCH_PATH
@@ -42,7 +43,7 @@ from ..pipeline import BY_WORDS, FIRST_RESULTS_HEADER, MAX_WAIT, PAGE_WAIT, resp
 from ..requests import databases, freshness, permissions, responses, settings, views
 from ..requests.errors import NO_SIDECAR, UNREADABLE, PageError, read_index
 from . import facets, first_run
-from .cards import Card, card
+from .cards import Card, card, create_links
 from .form import (
     DATES,
     JUDGE,
@@ -71,7 +72,7 @@ FIRST_RESULTS = 6
 class Surroundings:
     """Information shown beside the results. Whatever can't be read in time is left out."""
 
-    has_several_sources: bool = False
+    sources: tuple[SourceConfig, ...] = ()
     more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
     files: Mapping[int, NoteFiles] = field(default_factory=dict)
     saved: tuple[str, ...] = ()
@@ -179,7 +180,7 @@ async def _surroundings(database: Database, results: Results) -> Surroundings:
             if redact:
                 more = masking.masked_passages(connection, more)
         return Surroundings(
-            has_several_sources=len(sources.read_sources(connection)) > 1,
+            sources=tuple(each.config for each in sources.read_sources(connection).values()),
             more_passages=more,
             files=note_files(database.ds, connection, [hit.id for hit in results.hits]),
             saved=saved_searches(connection) if may_save(database) else (),
@@ -246,11 +247,14 @@ async def _results_page(
     if results.next_offset is not None:
         context["next_url"] = urls.search(drop=(), _next=results.next_offset)
     if offset:
-        context["previous_url"] = urls.search(drop=(), _next=max(0, offset - PAGE_SIZE))
+        before = {"_next": max(0, offset - PAGE_SIZE)} if results.hits else {}
+        context["previous_url"] = urls.search(drop=() if before else OF_ONE_LIST, **before)
     if counted is not None and counted.total:
         groups = facets.facet_groups(urls, results.plan.query, counted)
         context["facets"] = {group.name: group for group in facets.narrowing(groups, counted.total)}
         context["at_least"] = counted.at_least
+        if not results.plan.query.text and urls.value("sort") != "title":
+            context["months"] = facets.month_headings(counted)
         context["timeline"] = facets.timeline(
             counted.months, lambda period: urls.modified_in(period, results.plan.query)
         )
@@ -320,7 +324,7 @@ async def _results(
         "shown_count": len(found),
         "weaker_count": len(weaker),
         "weaker_from": len(found) + 1,
-        "with_source": around.has_several_sources,
+        "with_source": len(around.sources) > 1,
         "files": around.files,
     }
     query_text = request.args.get("q") or ""
@@ -342,6 +346,7 @@ async def _results(
         context["uncorrected_url"] = urls.search(correct=0)
     if _is_empty(results):
         context["suggestions"] = _suggestions(urls, results, beside)
+        context["create"] = list(create_links(query, around.sources))
     return context
 
 

@@ -70,7 +70,9 @@ async def test_the_start_page_says_that_there_is_no_model(write, bear_index, sid
     assert "<dt>Search by meaning</dt><dd>off</dd>" in html
     with closing(sqlite3.connect(sidecar_path)) as db, db:  # as before the first vectors are made
         db.execute("delete from meta where key = 'semantic'")
-    assert "<dt>Search by meaning</dt><dd>in a minute</dd>" in await page(Datasette([str(sidecar_path)]))
+    assert "<dt>Search by meaning</dt><dd>in a minute</dd>" in await page(
+        Datasette([str(sidecar_path)])
+    )
 
 
 async def test_the_start_page_shows_notes_from_this_day_in_other_years(
