@@ -79,7 +79,7 @@
         : {
             Enter: isApp && (() => click(".bear-open")),
             "/": () => box.select(),
-            Escape: () => click(".bear-to-results, .bear-crumb a"),
+            Escape: () => (document.querySelector(".bear-to-results") ?? document.querySelector(".bear-crumb a")).click(),
             j: () => click(".bear-next"),
             k: () => click(".bear-previous"),
             o: () => click(".bear-open"),

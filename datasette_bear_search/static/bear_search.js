@@ -324,7 +324,7 @@
   function settle() {
     isSettled = true;
     const count = results.querySelector(".bear-nothing h2") ?? part("bear-count");
-    announcement.textContent = count ? count.textContent.replace(/\s+/g, " ").trim() : "";
+    announcement.textContent = count ? count.innerText.replace(/\s+/g, " ").trim() : "";
   }
 
   /* Keep where the page is scrolled to, because results come too late for the browser to restore it. */

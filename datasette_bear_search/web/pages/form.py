@@ -46,7 +46,7 @@ SYNTAX = {
     "-toilet": "without this word",
     "mice OR rats": "either word; also AND, NOT and parentheses",
     "#work or tag:work/projects": "with this tag or one below it",
-    "created:2024-05": "created in this month; also modified:, 2024, last-week, 7d, 2023..2024",
+    "created:2024-05": "created in May 2024; also modified:, 2024, last-week, 7d, 2023..2024",
     "before:2024 after:last-week": "modified before or after",
     "is:pinned": "also archived, trashed, todo, done, untagged, encrypted",
     "has:todo": "also image, file, code, link",
@@ -56,8 +56,8 @@ SYNTAX = {
 }
 
 FIELDS = ("mode", "sort", "recency")
-# The search's other parameters, and the filters, are sent as hidden fields, but no unknown ones: in a script, a field
-# named "action" would shadow the form's own action.
+# The search's other parameters, and the filters, are sent as hidden fields, but no unknown ones: in
+# a script, a field named "action" would shadow the form's own action.
 HIDDEN_FIELDS = ("balance", "rerank", "fusion", "_size", JUDGE)
 # A new text starts a new list of results, and may be corrected again.
 NOT_SENT_AGAIN = (*OF_ONE_LIST, "correct")

@@ -247,8 +247,8 @@ async def _results_page(
     if results.next_offset is not None:
         context["next_url"] = urls.search(drop=(), _next=results.next_offset)
     if offset:
-        before = {"_next": max(0, offset - PAGE_SIZE)} if results.hits else {}
-        context["previous_url"] = urls.search(drop=() if before else OF_ONE_LIST, **before)
+        previous = urls.search(drop=(), _next=max(0, offset - PAGE_SIZE))
+        context["previous_url"] = previous if results.hits else urls.search()
     if counted is not None and counted.total:
         groups = facets.facet_groups(urls, results.plan.query, counted)
         context["facets"] = {group.name: group for group in facets.narrowing(groups, counted.total)}

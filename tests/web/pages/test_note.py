@@ -116,7 +116,7 @@ async def test_a_note_is_shown_with_what_belongs_to_it(serve, path):
     assert "pinned" in html
     assert '<time datetime="2024-05-02T09:30:00Z"' in html
     assert '<time datetime="2024-05-01T09:30:00Z"' in html
-    assert "1 to-do open" in html
+    assert "1 open to-do" in html
     assert "<span>Bear</span>" in html
     found = links(html)
     assert found["#cabin/repairs"] == "/-/bear-search?tag=cabin%2Frepairs"
