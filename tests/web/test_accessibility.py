@@ -167,7 +167,9 @@ def test_previous_and_next_result_stand_together(open_page, address):
 
 def test_a_printed_page_has_only_results(open_page, address):
     page = open_page(f"{address}/-/bear-search?q=cabin", color_scheme="dark")
+    assert not page.locator(".bear-printed").is_visible()
     page.emulate_media(media="print")
+    assert page.locator(".bear-printed").inner_text() == "cabin"
     assert page.locator(".bear-card").first.is_visible()
     for part in (".bear-form", ".bear-menus", ".bear-links", ".bear-actions", ".bear-preview"):
         assert not page.locator(part).first.is_visible(), part

@@ -259,7 +259,7 @@ def test_the_timeline_is_at_the_end_of_the_line_or_in_the_menu(open_page, addres
         for each in (".bear-time svg", "#bear-menu-modified .bear-panel")
     )
     if width == 1280:
-        assert box["x"] + box["width"] > 1100
+        assert box["x"] + box["width"] > 1000
         assert box["y"] + box["height"] <= panel["y"]
     else:
         assert (

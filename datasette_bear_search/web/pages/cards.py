@@ -196,7 +196,8 @@ def create_links(query: Query, sources: Iterable[SourceConfig]) -> Iterator[Labe
     """Yield links by which the apps of the sources create a note with the words of the query."""
     text = query.text
     for clause in reversed(query.clauses):
-        text = text[: clause.start] + text[clause.end :]
+        if clause.kind not in ("phrase", "boolean", "time"):
+            text = text[: clause.start] + text[clause.end :]
     title = " ".join(text.replace('"', " ").split())
     for source in sources if title else ():
         if source.kind not in _CREATE:
