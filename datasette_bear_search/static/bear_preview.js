@@ -15,7 +15,8 @@
   // Without a pointer that hovers, Enter opens nothing, so nothing is selected beforehand.
   const hovers = matchMedia("(hover: hover)");
   const notes = new Map(); // address → HTML
-  let shown, timer, underWay, html;
+  let wanted; // address of the note that is shown or being fetched
+  let timer, underWay, html;
 
   function select(card, isByPerson) {
     for (const other of results.querySelectorAll(".bear-card[aria-current]")) if (other !== card) other.removeAttribute("aria-current");
@@ -23,11 +24,13 @@
     if (results.querySelector(".bear-home")) return;
     if (isWide.matches || hovers.matches) card?.setAttribute("aria-current", "true");
     if (!isWide.matches) return;
+    const url = card?.querySelector(".bear-title").href.split("#")[0];
+    if (url && url === wanted) return;
+    wanted = url;
     clearTimeout(timer);
     underWay?.abort();
-    const url = card?.querySelector(".bear-title").href.split("#")[0];
-    if (!url) pane.replaceChildren((shown = html = ""));
-    else if (url !== shown) timer = setTimeout(() => show(url), notes.has(url) ? 0 : REST);
+    if (!url) pane.replaceChildren((html = ""));
+    else timer = setTimeout(() => show(url), notes.has(url) ? 0 : REST);
   }
 
   async function show(url) {
@@ -46,7 +49,6 @@
       return;
     }
     if (own !== underWay) return;
-    shown = url;
     if (html === notes.get(url)) return;
     html = notes.get(url);
     pane.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
@@ -57,14 +59,14 @@
 
   /* Never leave another note beside the selected result. */
   function empty() {
-    shown = html = "";
+    wanted = html = "";
     pane.replaceChildren(Object.assign(document.createElement("p"), { className: "bear-notice", textContent: "Can't load this note right now." }));
   }
 
   document.addEventListener("bear-offline", () => pane.hasChildNodes() && empty());
   document.addEventListener("bear-updated", () => {
     notes.clear();
-    shown = "";
+    wanted = "";
   });
 
   const atAddress = () => results.querySelector(`.bear-card[id="${CSS.escape(location.hash.slice(1))}"]`);
