@@ -59,20 +59,22 @@ def test_at_most_two_searches_are_under_way(open_page, address):
     page.evaluate(
         """() => {
             const original = window.fetch;
-            let underWay = 0;
+            const underWay = new Set();
             window.most = 0;
             window.fetch = async (url, options = {}) => {
                 if (!String(url).includes("bear-search?")) return original(url, options);
-                window.most = Math.max(window.most, ++underWay);
+                const own = options.signal;
+                own.addEventListener("abort", () => underWay.delete(own)); // before the next begins
+                window.most = Math.max(window.most, underWay.add(own).size);
                 try {
                     const wait = new Promise((done, fail) => {
                         setTimeout(done, 400);
-                        options.signal?.addEventListener("abort", () => fail(new Error("aborted")));
+                        own.addEventListener("abort", () => fail(new Error("aborted")));
                     });
                     await wait;
                     return await original(url, options);
                 } finally {
-                    underWay--;
+                    underWay.delete(own);
                 }
             };
         }"""
