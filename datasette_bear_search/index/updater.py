@@ -43,6 +43,8 @@ NICENESS = 5 if HAS_IDLE_THREADS else 19
 # write come in batches of .4 s of work. Before the next batch, nobody must have searched for REST
 # seconds, but the wait is LONGEST_WAIT at most.
 TEXTS_AT_ONCE, NOTES_AT_ONCE, REST, LONGEST_WAIT = 16, 250, 0.5, 10.0
+# At the end of the line that tells people about progress, a share.
+LEARNING = "Learning meanings… {:.0%} (words are searchable already)"
 GIVE_WAY = "give way"  # what the process is told when somebody searches
 
 
@@ -189,10 +191,12 @@ class _Worker(watch.Watcher):
     def __init__(self, path: Path, task: Task, answers: IO[bytes], last_search: Any) -> None:
         self._answers = answers
         self._said: Activity | None = None
+        self._found: dict[str, int] = {}  # notes to index, by source
+        self._commits = 0
         hooks = Hooks(
             on_read=self._on_read,
             notes_per_commit=NOTES_AT_ONCE,
-            on_commit=partial(_await_quiet, last_search),
+            on_commit=partial(self._on_commit, last_search),
             on_text=self._on_text,
             on_embedded=self._on_embedded,
         )
@@ -206,6 +210,7 @@ class _Worker(watch.Watcher):
         )
 
     def _update_due(self) -> None:
+        self._found, self._commits = {}, 0
         super()._update_due()
         if self._embedder is not None and not self._is_ending:
             self._prepare_model(self._embedder)
@@ -220,15 +225,22 @@ class _Worker(watch.Watcher):
                     embedder.export_onnx()
 
     def _on_read(self, config: SourceConfig, snapshot: Snapshot | None) -> None:
-        if snapshot is not None:
-            self._tell(f"Indexing {counted(snapshot.count, 'note')} of {config.name}")
+        if snapshot is not None and snapshot.notes:
+            self._found[config.name] = len(snapshot.notes)
+            self._tell(progress(self._found, 0))
+
+    def _on_commit(self, last_search: Any) -> None:
+        self._commits += 1
+        if self._found:
+            self._tell(progress(self._found, self._commits * NOTES_AT_ONCE))
+        _await_quiet(last_search)
 
     def _on_text(self, report: Report) -> None:
         if self._embedder is not None and report.pending:
-            self._tell(f"Search by meaning: loading the model for {report.pending:,} passages")
+            self._tell(LEARNING.format(0))
 
     def _on_embedded(self, done: int, total: int) -> None:
-        self._tell(f"Search by meaning: {done:,} of {counted(total, 'passage')}", embeds=True)
+        self._tell(LEARNING.format(done / max(total, 1)), embeds=True)
 
     def _tell(self, doing: str, *, embeds: bool = False) -> None:
         problems = {source: said for source, said in self._trouble.items() if said}
@@ -237,6 +249,15 @@ class _Worker(watch.Watcher):
             self._said = activity
             with suppress(OSError):
                 _write(self._answers, activity)
+
+
+def progress(found: Mapping[str, int], done: int) -> str:
+    """Return which notes are being indexed, and the share of them that is done, for people."""
+    *others, last = found
+    names = f"{', '.join(others)} and {last}" if others else last
+    notes = sum(found.values())
+    share = f" {min(done / notes, 0.99):.0%}" if done and notes > NOTES_AT_ONCE else ""
+    return f"Indexing {counted(notes, 'note')} from {names}…{share}"
 
 
 def _await_quiet(last_search: Any) -> None:

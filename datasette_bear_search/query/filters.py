@@ -49,7 +49,6 @@ class Filter(NamedTuple):
     normalized: Callable[[str], str] = str  # makes texts comparable; invalid ones become ""
     any_of: bool = False  # a note needs to match only one of several texts
     completions: str = ""  # SQL that returns a text's values and how many notes have each
-    in_form: bool = False  # whether the page's form has a field for it
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -124,7 +123,6 @@ _ROWS = (
         value="a tag such as work/projects",
         example="work/projects",
         normalized=fold_tag,
-        in_form=True,
     ),
     Filter(
         "source",
@@ -163,10 +161,10 @@ _ROWS = (
         "where instr(key, '/') and id not in (select id from notes where copy_of is not null) "
         "group by 1 order by 2 desc, 1",
     ),
-    Filter("created", "date", help=_DATES, value=_A_DATE, example="2023", in_form=True),
-    Filter("modified", "date", help=_DATES, value=_A_DATE, example="2024-05", in_form=True),
-    Filter("pinned", "state", help=_either("pinned notes"), in_form=True),
-    Filter("archived", "state", help=_either("archived notes"), in_form=True),
+    Filter("created", "date", help=_DATES, value=_A_DATE, example="2023"),
+    Filter("modified", "date", help=_DATES, value=_A_DATE, example="2024-05"),
+    Filter("pinned", "state", help=_either("pinned notes")),
+    Filter("archived", "state", help=_either("archived notes")),
     Filter("trashed", "state", help=_either("notes in the trash")),
     Filter(
         "todo",
@@ -205,7 +203,6 @@ _ROWS = (
             "code": Choice("with code", "has_code"),
             "link": Choice("with links", "has_link"),
         },
-        in_form=True,
     ),
     Filter(
         "linked_to",
@@ -221,7 +218,6 @@ _ROWS = (
         "join notes as target on target.id = target_id "
         "where note_id not in (select id from notes where copy_of is not null) "
         "group by target_id order by linking desc, target.title",
-        in_form=True,
     ),
 )
 FILTERS = {row.name: row for row in _ROWS}

@@ -1,15 +1,15 @@
-"""The search box's text at the cursor → completions: operators, their values, titles."""
+"""The search box's text at the cursor → completions: operators, their values, tags, folders."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from ..notes import counted, fold_tag
-from ..sqlite import like_literal, sqlite3
+from ..sqlite import sqlite3
 from .dates import SPANS
 from .filter_values import read_operator
 from .filters import operators
@@ -17,16 +17,12 @@ from .lexer import QUOTES, tokenize
 from .query import MAX_QUERY_CHARACTERS
 
 MAX_VALUES = 8
-# Only a few titles, so as not to cover the results below, which show the same notes.
-MAX_SUGGESTED_TITLES = 3
-# As few tags, and as few folders, for a word that isn't the value of an operator.
+# Only a few tags, and as few folders, for a word that isn't the value of an operator, so as not to
+# cover the results.
 MAX_TAGS_AND_FOLDERS = 2
 
 # Too many names begin with a single letter, and "is" and "in" are more often ordinary words.
 SHORTEST_WORD = 2
-
-# If a note is in several sources, only one copy is suggested.
-_COPIES = "select id from notes where copy_of is not null"
 
 # A filter's values, each with the number of notes that have it (None if they weren't counted).
 Values = Iterable[tuple[str, int | None]]
@@ -34,11 +30,10 @@ Values = Iterable[tuple[str, int | None]]
 
 @dataclass(frozen=True)
 class Suggestion:
-    kind: str  # "operator" or "note"; for a value, the name of its operator
+    kind: str  # "operator"; for a value, the name of its operator
     label: str  # for people
-    detail: str = ""  # how many notes have it, what an operator takes, or "note"
-    insert: str | None = None  # what replaces the typed text …
-    note_id: int | None = None  # … or the note to open
+    detail: str = ""  # how many notes have it, or what an operator takes
+    insert: str = ""  # what replaces the typed text
 
 
 @dataclass(frozen=True)
@@ -72,10 +67,11 @@ def suggest(connection: sqlite3.Connection, text: str, cursor: int) -> Suggestio
     if typed.name:
         values = value_completions(connection, typed)
         found = tuple(islice(_written(typed, values, text[typed.end :]), MAX_VALUES))
+        if any(each.label.casefold() == typed.value.casefold() for each in found):
+            found = ()  # the value is complete
     else:
         found = (
             *_operators(typed.value.lower()),
-            *_titles(connection, text),
             *_places(connection, typed, text[typed.end :]),
         )
     return Suggestions(typed.start, typed.end, found)
@@ -215,45 +211,3 @@ def _written(typed: WordAtCursor, values: Values, following: str) -> Iterator[Su
                 detail = "" if notes is None else counted(notes, "note")
                 yield Suggestion(typed.name, value, detail, form + space)
                 break
-
-
-def _titles(connection: sqlite3.Connection, text: str) -> list[Suggestion]:
-    """Return notes with all of the words in their titles; none if the text isn't just words."""
-    tokens = tokenize(" ".join(text.split()))
-    words = [token.bare for token in tokens if token.bare]
-    letters = "".join(words)
-    is_too_short = len(letters) < SHORTEST_WORD and letters.isascii()
-    if is_too_short or any(token.kind != "word" or token.minus for token in tokens):
-        return []
-    condition, parameters = _titled(words)
-    rows = connection.execute(
-        f"""
-        select id, title
-        from notes
-        where {condition}
-          and id not in ({_COPIES})
-        order by title like :beginning escape '^' desc, length(title), title
-        limit {MAX_SUGGESTED_TITLES}
-        """,
-        parameters,
-    )
-    return [Suggestion("note", title, "note", note_id=note_id) for note_id, title in rows]
-
-
-def _titled(words: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return an SQL condition for titles with words that begin like these, and its parameters."""
-    # It needs only the title, so that SQLite reads just the index of titles.
-    parameters: dict[str, str] = {}
-    conditions = ["title != ''"]
-    for word in words:
-        # Some scripts have no spaces between words. SQLite ignores case only in ASCII.
-        space = " " if word.isascii() else ""
-        cases = [word] if word.isascii() else [word.lower(), word.capitalize(), word.upper()]
-        ways = []
-        for case in cases:
-            name = f"pattern_{len(parameters)}"
-            parameters[name] = f"%{space}{like_literal(case)}%"
-            ways.append(f"' ' || title like :{name} escape '^'")
-        conditions.append(f"({' or '.join(ways)})")
-    parameters["beginning"] = f"{like_literal(' '.join(words))}%"
-    return " and ".join(conditions), parameters

@@ -4,7 +4,10 @@
 
   const line = () => document.getElementById("bear-fresh");
 
+  let isOffline = false;
+
   async function renew(options) {
+    const before = line().dataset.indexed;
     try {
       const response = await fetch(line().dataset.url, options);
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -12,7 +15,13 @@
       for (const id of ["bear-fresh", "bear-problems"]) {
         document.getElementById(id)?.replaceWith(page.getElementById(id));
       }
-    } catch {} // the server was stopped, so keep the line
+      if (isOffline || line().dataset.indexed !== before) document.dispatchEvent(new Event("bear-updated"));
+      isOffline = false;
+    } catch {
+      isOffline = true;
+      line().replaceChildren(Object.assign(document.createElement("span"), { role: "status", textContent: "Can't reach the server" }));
+      document.dispatchEvent(new Event("bear-offline"));
+    }
   }
 
   let timer;
@@ -21,8 +30,11 @@
     timer = setTimeout(async () => {
       if (!document.hidden) await renew();
       follow();
-    }, line().querySelector("[role=status]") ? 1000 : 30000);
+    }, line().querySelector("[role=status]") ? 1000 : 5000);
   }
+
+  // Somebody who comes back from another program may have saved a note there.
+  addEventListener("focus", () => renew().then(follow));
 
   document.addEventListener("submit", async (event) => {
     if (!event.target.closest("#bear-fresh")) return;

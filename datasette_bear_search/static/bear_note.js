@@ -31,6 +31,22 @@
     setTimeout(() => (link.textContent = label), 1500);
   });
 
+  const isField = (target) => target.matches?.("input, textarea, select");
+
+  /* n and N go from match to match, on a note's page and beside the results. */
+  document.addEventListener("keydown", (event) => {
+    const isBusy = event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || isField(event.target);
+    if (isBusy || !["n", "N"].includes(event.key) || document.querySelector("dialog[open]")) return;
+    const marks = [...document.querySelectorAll(".bear-text mark:not(.bear-highlight)")].filter((mark) => mark.offsetParent);
+    if (!marks.length) return;
+    const step = event.key === "n" ? 1 : -1;
+    const old = marks.findIndex((mark) => mark.ariaCurrent);
+    marks[old]?.removeAttribute("aria-current");
+    const mark = marks[(old < 0 && step < 0 ? marks.length : old) + step] ?? marks[step > 0 ? 0 : marks.length - 1];
+    mark.ariaCurrent = "true";
+    mark.scrollIntoView({ block: "center" });
+  });
+
   if (!page) return;
 
   const headings = [...document.querySelectorAll(".bear-text :is(h2, h3, h4, h5, h6)[id]")];
@@ -52,13 +68,18 @@
     "keydown",
     (event) => {
       const isCommand = event.key === "k" && (event.metaKey || event.ctrlKey);
-      const isBusy = event.altKey || event.ctrlKey || event.metaKey || event.target.matches("input, textarea, select") || document.querySelector("dialog[open]");
-      if (isBusy && !isCommand) return;
+      const isApp = event.key === "Enter" && (event.metaKey || event.ctrlKey);
+      const isInBox = event.key === "Escape" && event.target === box;
+      const isBusy = event.altKey || event.ctrlKey || event.metaKey || isField(event.target) || document.querySelector("dialog[open]");
+      if (isBusy && !isCommand && !isApp && !isInBox) return;
       const act = isCommand
         ? () => box.select()
+        : isInBox
+        ? () => box.blur() // an Escape in a search field would erase its text
         : {
+            Enter: isApp && (() => click(".bear-open")),
             "/": () => box.select(),
-            Escape: () => click(".bear-to-results"),
+            Escape: () => (document.querySelector(".bear-to-results") ?? document.querySelector(".bear-crumb a")).click(),
             j: () => click(".bear-next"),
             k: () => click(".bear-previous"),
             o: () => click(".bear-open"),

@@ -8,22 +8,29 @@
 
   // Milliseconds that a card must stay selected before its note is fetched.
   const REST = 120;
+  const AGAIN = 2000; // milliseconds until a note that couldn't be loaded is requested again
   const KEPT = 30; // notes
 
   const isWide = matchMedia("(min-width: 1100px)");
+  // Without a pointer that hovers, Enter opens nothing, so nothing is selected beforehand.
+  const hovers = matchMedia("(hover: hover)");
   const notes = new Map(); // address → HTML
-  let shown, timer, underWay;
+  let wanted; // address of the note that is shown or being fetched
+  let timer, underWay, html;
 
   function select(card, isByPerson) {
     for (const other of results.querySelectorAll(".bear-card[aria-current]")) if (other !== card) other.removeAttribute("aria-current");
     if (isByPerson && location.hash !== `#${card.id}`) history.replaceState(history.state, "", `#${card.id}`);
-    if (!isWide.matches || results.querySelector(".bear-home")) return;
-    card?.setAttribute("aria-current", "true");
+    if (results.querySelector(".bear-home")) return;
+    if (isWide.matches || hovers.matches) card?.setAttribute("aria-current", "true");
+    if (!isWide.matches) return;
+    const url = card?.querySelector(".bear-title").href.split("#")[0];
+    if (url && url === wanted) return;
+    wanted = url;
     clearTimeout(timer);
     underWay?.abort();
-    const url = card?.querySelector(".bear-title").href.split("#")[0];
-    if (!url) pane.replaceChildren((shown = ""));
-    else if (url !== shown) timer = setTimeout(() => show(url), notes.has(url) ? 0 : REST);
+    if (!url) pane.replaceChildren((html = ""));
+    else timer = setTimeout(() => show(url), notes.has(url) ? 0 : REST);
   }
 
   async function show(url) {
@@ -36,24 +43,41 @@
         if (notes.size > KEPT) notes.delete(notes.keys().next().value);
       }
     } catch {
-      return; // keep the previous note; the note's own page shows the error
+      if (own.signal.aborted) return;
+      empty();
+      timer = setTimeout(() => show(url), AGAIN);
+      return;
     }
     if (own !== underWay) return;
-    shown = url;
-    pane.replaceChildren(...new DOMParser().parseFromString(notes.get(url), "text/html").body.childNodes);
+    if (html === notes.get(url)) return;
+    html = notes.get(url);
+    pane.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
     const passage = pane.querySelector("#passage");
     pane.scrollTop = passage ? passage.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 4 : 0;
     document.dispatchEvent(new Event("bear-note"));
   }
 
+  /* Never leave another note beside the selected result. */
+  function empty() {
+    wanted = html = "";
+    pane.replaceChildren(Object.assign(document.createElement("p"), { className: "bear-notice", textContent: "Can't load this note right now." }));
+  }
+
+  document.addEventListener("bear-offline", () => pane.hasChildNodes() && empty());
+  document.addEventListener("bear-updated", () => {
+    notes.clear();
+    wanted = "";
+  });
+
   const atAddress = () => results.querySelector(`.bear-card[id="${CSS.escape(location.hash.slice(1))}"]`);
-  const first = () => results.querySelector(".bear-card");
+  // Nothing is selected beforehand that is merely near, because Enter opens what is selected.
+  const first = () => results.querySelector(".bear-nothing") ? null : results.querySelector("#bear-cards > .bear-card");
 
   document.addEventListener("bear-shown", ({ detail }) => {
     const card = atAddress() || first();
     // While somebody types, don't fetch the note until all results are loaded.
     if (!detail.isPartial) select(card);
-    else if (isWide.matches) card?.setAttribute("aria-current", "true");
+    else if (hovers.matches) card?.setAttribute("aria-current", "true");
   });
   addEventListener("hashchange", () => atAddress() && select(atAddress()));
   isWide.addEventListener("change", () => select(atAddress() || first()));

@@ -6,6 +6,7 @@
   const form = document.querySelector("form.bear-form");
   const box = document.getElementById("bear-q");
   const results = document.getElementById("bear-results");
+  const developers = document.getElementById("bear-developers");
   if (!form || !box || !results) return;
 
   // All times are in milliseconds. Keys that follow each other faster than this, such as one held down, start one
@@ -20,23 +21,31 @@
   // How often to search again while the model is loading.
   const RETRIES = 30;
   const RETRY_AFTER = 1000;
+  // After scrolling for this long, the place is kept.
+  const SCROLLED = 150;
   const LOADING = "model is still loading";
   const BY_WORDS = "by their words only";
 
-  const UNANSWERED = "Can't reach the server. These are your previous results. Press Enter to retry.";
+  const UNANSWERED = "Can't reach the server. These are your previous results; new ones follow as soon as it answers.";
 
   // Screen readers announce the number of results, not the whole list.
   results.removeAttribute("aria-live");
   const announcement = element("p", { className: "bear-hidden" });
   const failure = element("p", { className: "bear-notice bear-failure" });
   for (const line of [announcement, failure]) line.setAttribute("role", "status");
-  results.before(announcement, failure);
+  const offer = element("button", { className: "bear-new", type: "button", hidden: true });
+  results.before(announcement, failure, offer);
 
   // Searching
 
   let shown = searchOf(location); // the search whose results are shown; null if by words only
   let isPartial = false; // whether only the first results are shown
-  let underWay = null; // AbortController of the running search
+  let atTop = shown; // the last search that the page was scrolled up for
+  // Running searches, oldest first. The oldest is never aborted, so that results change while somebody types, even if
+  // a response takes longer than the time between two keys. The second makes room for the newest.
+  const running = [];
+  let newest = 0; // number of the newest search
+  let newestShown = 0;
   const took = { meaning: 0, words: 0 }; // ms
   let isSettled = true; // whether the next search gets a history entry of its own
   let lastKey = 0;
@@ -46,49 +55,68 @@
      isTyping: the next key may change the search, so it doesn't get a history entry of its own yet.
      isPast: the history has the URL already.
      isRest: the first results are already shown.
+     place: where to scroll to.
      retries: how often the same search was repeated because the model was loading. */
-  async function search(url, { isTyping = false, isPast = false, isRest = false, retries = 0 } = {}) {
-    cancel(isRest);
-    const own = (underWay = new AbortController());
+  async function search(url, options = {}) {
+    const { isTyping, isPast, isRest, place, retries = 0 } = options;
+    for (const timer of [burst, pause, retry, !isRest && rest]) clearTimeout(timer);
+    const own = { number: ++newest, isRest, controller: new AbortController() };
+    const { signal } = own.controller;
+    const isInPlace = isTyping && !isRest;
+    abort(...running.filter((other, place) => !isInPlace || other.isRest || place));
+    running.push(own);
+    const isNewest = () => own.number === newest;
     const typedBefore = box.value;
     results.setAttribute("aria-busy", "true");
     try {
       const isSlow = took.meaning > SLOW && took.words < took.meaning / 2;
       const isQuery = url.searchParams.has("q") && !isRest;
       if (isSlow && isQuery && !url.searchParams.has("mode") && !says(BY_WORDS)) {
-        const page = await load(url, own.signal, "words", true);
-        if (own !== underWay) return;
-        show(page);
+        const page = await load(url, signal, "words", true);
+        if (own.number < newestShown) return;
+        show(page, url, own.number);
         shown = null;
       }
       const isFirst = isTyping && isQuery;
-      const page = await load(url, own.signal, isRest ? "rest" : "meaning", isFirst);
-      if (own !== underWay) return;
+      const page = await load(url, signal, isRest ? "rest" : "meaning", isFirst);
+      if (own.number < newestShown) return;
       if (!isPast) remember(url);
-      show(page);
+      show(page, url, own.number, place);
       if (!isTyping && !retries) copyForm(page, typedBefore);
       failure.textContent = "";
       shown = searchOf(url);
-      document.dispatchEvent(new CustomEvent("bear-shown", { detail: { isPartial } }));
+      document.dispatchEvent(new CustomEvent("bear-shown", { detail: { isPartial: isPartial || !isNewest() } }));
+      abort(...running.filter((other) => other.number < own.number));
+      if (!isNewest()) return;
+      if (awaited && !isRest) openFirst();
       if (!isTyping) settle();
       else if (!isRest) awaitRest(url);
       if (!isPartial) retryWhileLoading(url, retries + 1);
     } catch (error) {
-      if (own !== underWay) return;
+      if (signal.aborted || !isNewest()) return;
       if (!(error instanceof Failure)) throw error;
       failure.textContent = error.message;
+      awaited = null;
+      if (error.message !== UNANSWERED) return;
+      document.dispatchEvent(new Event("bear-offline"));
+      retry = setTimeout(() => search(url, options), RETRY_AFTER);
     } finally {
-      if (own === underWay) {
-        underWay = null;
-        results.removeAttribute("aria-busy");
-      }
+      if (running.includes(own)) running.splice(running.indexOf(own), 1);
+      if (!running.length) results.removeAttribute("aria-busy");
     }
   }
 
-  function cancel(isRest) {
-    underWay?.abort();
-    underWay = null;
-    for (const timer of [burst, pause, retry, !isRest && rest]) clearTimeout(timer);
+  function abort(...some) {
+    for (const each of some) {
+      each.controller.abort();
+      running.splice(running.indexOf(each), 1);
+    }
+  }
+
+  function cancel() {
+    newest++;
+    abort(...running);
+    for (const timer of [burst, pause, rest, retry]) clearTimeout(timer);
     results.removeAttribute("aria-busy");
   }
 
@@ -121,7 +149,8 @@
     return fresh ? page : new Promise(() => {});
   }
 
-  function show(page) {
+  function show(page, url, number, place) {
+    newestShown = number;
     const fresh = page.getElementById("bear-results");
     document.title = page.title;
     const focusAgain = keepFocus();
@@ -131,9 +160,55 @@
     if (isRestKept) for (const id of ["bear-count", "bear-notices", "bear-found"]) patch(part(id), part(id, fresh));
     else patch(results, fresh);
     // The menus still belong to the previous search: they stay visible, but can't be used until theirs are loaded.
-    for (const id of ["bear-menus", "bear-formats"]) if (part(id)) part(id).inert = isRestKept;
+    if (part("bear-menus")) part("bear-menus").inert = isRestKept;
+    const links = page.getElementById("bear-developers");
+    developers.inert = !links;
+    if (links) patch(developers.querySelector("ul"), links.querySelector("ul"));
     openAgain();
     focusAgain();
+    offer.hidden = true;
+    const address = searchOf(url);
+    if (place || address !== atTop) scrollTo(0, place ?? Math.min(scrollY, top()));
+    atTop = address;
+  }
+
+  /* Where the search box is at the top of the window, with the first result below it. */
+  function top() {
+    return Math.floor(form.parentElement.getBoundingClientRect().top + scrollY);
+  }
+
+  /* After notes were saved, show the new results or, if somebody has scrolled, offer them. */
+  async function renew() {
+    const url = new URL(location);
+    const isOver = () => running.length || searchOf(url) !== shown;
+    if (isOver()) return;
+    const own = ++newest;
+    const page = await load(url, undefined, "rest").catch(() => null);
+    if (!page || own !== newest || isOver()) return;
+    const known = new Set(cards().map((card) => card.id));
+    const added = [...page.querySelectorAll(".bear-card")].filter((card) => !known.has(card.id)).length;
+    const put = () => show(page, url, own);
+    failure.textContent = "";
+    if (!added || scrollY <= top()) {
+      put();
+    } else {
+      offer.textContent = `${added} new`;
+      offer.hidden = false;
+      offer.onclick = () => {
+        put();
+        box.focus();
+        scrollTo(0, top());
+        document.dispatchEvent(new CustomEvent("bear-shown", { detail: {} }));
+      };
+    }
+    document.dispatchEvent(new CustomEvent("bear-shown", { detail: {} }));
+  }
+
+  document.addEventListener("bear-updated", renew);
+  document.addEventListener("bear-offline", () => (failure.textContent ||= UNANSWERED));
+
+  function cards() {
+    return [...results.querySelectorAll(".bear-card")];
   }
 
   function part(id, within = results) {
@@ -210,7 +285,9 @@
   }
 
   function searchOf(url) {
-    return new URLSearchParams(url.search).toString();
+    const parameters = new URLSearchParams(url.search);
+    parameters.sort();
+    return parameters.toString();
   }
 
   /* Copy the form of a fresh page, except for the field in which somebody is typing. */
@@ -218,24 +295,14 @@
     const fresh = page.querySelector("form.bear-form");
     for (const field of form.querySelectorAll("[type=hidden]")) field.remove();
     form.append(...fresh.querySelectorAll("[type=hidden]"));
-    for (const error of fresh.querySelectorAll(".bear-error")) {
-      const own = document.getElementById(error.id);
-      own.textContent = error.textContent;
-      own.previousElementSibling.toggleAttribute("aria-invalid", own.textContent);
-    }
-    const key = (field) => `${field.name} ${field.type === "checkbox" && field.value}`;
-    const others = new Map([...fresh.elements].map((field) => [key(field), field]));
     for (const field of form.elements) {
-      const other = others.get(key(field));
+      const other = fresh.elements[field.name];
       if (!field.name || !other || field.type === "hidden") continue;
-      const isBusy = field === box ? field.value !== typedBefore : field === document.activeElement;
-      if (field.type === "checkbox") {
-        field.checked = other.checked;
-      } else if (field.localName === "select") {
+      if (field.localName === "select") {
         const value = other.value;
         field.replaceChildren(...other.options);
         field.value = value;
-      } else if (!isBusy && field.value.trim() !== other.value.trim()) {
+      } else if (field.value === typedBefore && field.value.trim() !== other.value.trim()) {
         field.value = other.value;
       }
     }
@@ -257,27 +324,44 @@
   function settle() {
     isSettled = true;
     const count = results.querySelector(".bear-nothing h2") ?? part("bear-count");
-    announcement.textContent = count ? count.textContent.replace(/\s+/g, " ").trim() : "";
+    announcement.textContent = count ? count.innerText.replace(/\s+/g, " ").trim() : "";
   }
 
-  addEventListener("popstate", () => {
-    if (searchOf(location) === shown && !underWay) return; // only the hash changed
+  /* Keep where the page is scrolled to, because results come too late for the browser to restore it. */
+  let scrolled;
+  addEventListener("scroll", () => {
+    clearTimeout(scrolled);
+    scrolled = setTimeout(() => {
+      if (running.length || searchOf(location) !== shown) return;
+      try {
+        history.replaceState({ place: scrollY }, "", location);
+      } catch {} // Safari, as above
+    }, SCROLLED);
+  }, { passive: true });
+
+  addEventListener("popstate", ({ state }) => {
+    clearTimeout(scrolled);
+    if (searchOf(location) === shown && !running.length) return; // only the hash changed
     isSettled = true;
     const url = new URL(location);
     box.value = url.searchParams.get("q") ?? "";
-    search(url, { isPast: true });
+    search(url, { isPast: true, place: state?.place });
   });
 
   // Starting a search
 
+  let isDue = false; // whether a search for the box's text is about to start
+
   function typed() {
-    const isAlone = !underWay && performance.now() - lastKey > BURST;
+    const isAlone = !running.length && performance.now() - lastKey > BURST;
     lastKey = performance.now();
     for (const timer of [burst, pause, retry]) clearTimeout(timer); // only the latest key starts a search
     burst = setTimeout(followBox, isAlone ? 0 : BURST);
+    isDue = true;
   }
 
   function followBox() {
+    isDue = false;
     const url = addressOfForm();
     if (searchOf(url) !== shown) search(url, { isTyping: true });
     else {
@@ -321,8 +405,7 @@
     if (url.origin !== home.origin || url.pathname !== home.pathname || url.hash) return;
     event.preventDefault();
     isSettled = true;
-    const isNextPage = url.searchParams.has("_next");
-    search(url).then(() => isNextPage && results.scrollIntoView());
+    search(url);
   });
 
   /* A click elsewhere closes our menus. Datasette before 1.0 would close all details. */
@@ -332,6 +415,15 @@
     // Enter in a field also clicks the form's first button, without a mouse (detail is 0).
     for (const each of unfolded) each.open = !each.matches(".bear-menu") || !detail || !target.isConnected || each.contains(target);
   });
+
+  document.addEventListener(
+    "toggle",
+    ({ target }) => {
+      const isByPerson = target.open && document.activeElement !== box;
+      if (isByPerson && matchMedia("(hover: hover)").matches) target.querySelector(".bear-tag-search")?.focus();
+    },
+    true
+  );
 
   document.addEventListener("input", ({ target }) => {
     if (!target.matches(".bear-tag-search")) return;
@@ -374,39 +466,74 @@
     true
   );
 
+  // Any key or click but Enter forgets it: "open" or "app", if the first result is to be opened when it is there.
+  let awaited = null;
+  addEventListener("pointerdown", () => (awaited = null), true);
+
+  /* docs/search-page.md has the table of what each key does. */
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || isElsewhere(event)) return;
+    if (event.key !== "Enter") awaited = null;
     const isBox = event.target === box;
-    const menu = event.target.closest?.(".bear-menu[open]");
-    if (isField(event.target) && !isBox && event.key !== "Escape") return;
     const card = event.target.closest?.(".bear-card");
+    const isApp = event.key === "Enter" && (event.ctrlKey || event.metaKey) && (isBox || card);
+    if (event.defaultPrevented || (isElsewhere(event) && !isApp)) return;
+    if (isField(event.target) && !isBox && event.key !== "Escape") return;
     const act = {
       ArrowDown: (isBox || card) && (() => move(card, 1)),
       ArrowUp: card && (() => move(card, -1)),
       j: !isBox && (() => move(card, 1)),
       k: card && (() => move(card, -1)),
-      o: card && (() => card.querySelector("a.bear-open")?.click()),
+      o: card && (() => open(card, "app")),
       i: !isBox && (() => results.classList.toggle("bear-ranks")),
-      Enter: isBox && canOpen() && (() => results.querySelector(".bear-card[aria-current] .bear-title").click()),
-      Escape: menu ? () => close(menu) : !isBox && (() => box.focus()),
+      Enter: isBox ? () => enter(isApp ? "app" : "open") : isApp && (() => open(card, "app")),
+      Escape: escape,
       "?": !isBox && (() => help.querySelector("summary").click()),
     }[event.key];
-    if (!act) return;
+    if (!act || act() === false) return;
     event.preventDefault();
-    act();
   });
 
   const help = document.getElementById("bear-help");
 
-  function close(menu) {
+  /* Close an open menu, wherever the focus is, else go to the box. Never erase its text. */
+  function escape() {
+    const menu = document.querySelector(".bear-menu[open]");
+    if (!menu) {
+      box.focus();
+      box.select();
+      return;
+    }
     menu.open = false;
-    menu.querySelector("summary").focus();
+    if (menu.contains(document.activeElement)) menu.querySelector("summary").focus();
   }
 
-  /* Whether the highlighted note is a result of the current search, so that Enter opens it. */
-  function canOpen() {
-    const isShown = searchOf(addressOfForm()) === shown && !underWay && !isPartial;
-    return isShown && matchMedia("(min-width: 1100px)").matches && results.querySelector(".bear-card[aria-current]");
+  /* Open the selected result of what was typed, now or when it is there. False lets the form repeat the search. */
+  function enter(how) {
+    if (!box.value.trim() || matchMedia("(hover: none)").matches || failure.textContent) return false;
+    awaited = how;
+    if (isDue) {
+      clearTimeout(burst);
+      followBox();
+    }
+    if (searchOf(addressOfForm()) === shown) return openFirst();
+    if (!running.length) awaited = null;
+    return Boolean(awaited);
+  }
+
+  function openFirst() {
+    const card = selected();
+    if (card) open(card, awaited);
+    awaited = null;
+    return Boolean(card);
+  }
+
+  function open(card, how) {
+    ((how === "app" && card.querySelector(".bear-open")) || card.querySelector(".bear-title")).click();
+  }
+
+  /* The selected result. At first, that is the first one, unless it is merely near. */
+  function selected() {
+    return results.querySelector(".bear-card[aria-current]");
   }
 
   function isElsewhere(event) {
@@ -424,8 +551,8 @@
 
   /* Move to the next or previous card, or from the first one up to the box. */
   function move(card, step) {
-    const cards = [...results.querySelectorAll(".bear-card")].filter((each) => each.offsetParent);
-    const next = cards[cards.indexOf(card) + step];
+    const visible = cards().filter((each) => each.offsetParent);
+    const next = visible[visible.indexOf(card ?? selected()) + step] ?? (!card && selected());
     if (next) {
       next.querySelector(".bear-title")?.focus({ preventScroll: true });
       next.scrollIntoView({ block: "nearest" });
@@ -437,6 +564,8 @@
   function element(name, properties = {}) {
     return Object.assign(document.createElement(name), properties);
   }
+
+  addEventListener("pagehide", cancel);
 
   // Browsers apply autofocus only with the first frame, and lose the keys before it.
   if (document.activeElement === document.body && !location.hash) box.focus({ preventScroll: true });

@@ -1,4 +1,4 @@
-/* Suggestions below the search box: operators, their values, titles of notes. The server chooses them
+/* Suggestions below the search box: operators, their values, tags, folders. The server chooses them
    (query/suggest.py). This is an editable combobox with a listbox, as in the ARIA Authoring Practices. */
 (() => {
   "use strict";
@@ -63,10 +63,11 @@
 
   let offered = null; // the server's response, and the text that it is for
   let active = -1;
+  let isEntered = false; // whether the arrow keys move through the list; otherwise they move through the results
   let underWay = null;
   let burst;
 
-  async function ask() {
+  async function ask(isWanted) {
     cancel();
     const text = box.value;
     const own = (underWay = new AbortController());
@@ -77,15 +78,17 @@
       const answer = await response.json();
       if (own !== underWay) return;
       if (!text.trim()) answer.suggestions.unshift(...recent().map((insert) => ({ label: insert, detail: "searched before", insert })));
-      if (answer.ok && answer.suggestions.length) open(answer, text);
+      if (answer.ok && answer.suggestions.length) open(answer, text, isWanted);
       else close();
     } catch {
       if (own === underWay) close();
     }
   }
 
-  function open(answer, text) {
+  function open(answer, text, isWanted) {
     offered = { ...answer, text };
+    isEntered = isWanted || /[#:]/.test([...text].slice(answer.start, answer.end).join(""));
+    list.classList.toggle("bear-aside", !isEntered); // where it hides no results
     list.replaceChildren(...answer.suggestions.map(option));
     list.hidden = false;
     box.setAttribute("aria-expanded", "true");
@@ -133,12 +136,8 @@
 
   function choose(index) {
     const { start, end, text, suggestions } = offered;
-    const { insert, url } = suggestions[index];
+    const { insert } = suggestions[index];
     close();
-    if (url) {
-      location.assign(url);
-      return;
-    }
     if (box.value !== text) return; // more was typed in the meantime
     // The server counts characters, the browser UTF-16 code units.
     const units = (count) => [...text].slice(0, count).join("").length;
@@ -151,21 +150,22 @@
     cancel();
     activate(-1);
     const before = box.value.slice(0, box.selectionStart);
-    if (/\S$/.test(before)) burst = setTimeout(ask, BURST);
+    if (/\S$/.test(before)) burst = setTimeout(ask, BURST, false);
     else close();
   });
 
   box.addEventListener("keydown", (event) => {
     if (event.isComposing || event.ctrlKey || event.metaKey) return;
-    if (event.key === "ArrowDown" && (event.altKey || !(box.value || offered))) {
+    if (event.key === "ArrowDown" && !offered && (event.altKey || !box.value)) {
       event.preventDefault();
-      ask();
+      ask(true);
       return;
     }
+    isEntered ||= event.altKey;
     if (event.key === "Enter" && active < 0) close(); // and let the form search
     if (!offered) return;
     const last = offered.suggestions.length - 1;
-    if (event.key === "ArrowDown" && active < last) activate(active + 1);
+    if (event.key === "ArrowDown" && isEntered && active < last) activate(active + 1);
     else if (event.key === "ArrowDown") return close(); // and let the key move to the results
     else if (event.key === "ArrowUp" && active >= 0) activate(active - 1);
     else if (event.key === "Enter") choose(active);

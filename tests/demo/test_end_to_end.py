@@ -45,4 +45,4 @@ async def test_nonsense_is_close_to_nothing(sample_index):
         "/-/bear-search.json", params={"q": "football results of the second division in 1987"}
     )
     [notice] = response.json()["notices"]
-    assert notice.startswith("No note closely matches this.")
+    assert notice.startswith("No note matches closely.")

@@ -289,3 +289,16 @@ def test_the_process_ends_quietly_if_the_server_ends_before_it_has_begun():
         processes.command(updater.__name__, "keep_updated"), input=b"", capture_output=True
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("found", "done", "expected"),
+    [
+        ({"graph": 1}, 0, "Indexing 1 note from graph…"),
+        ({"Bear": 3000, "graph": 69}, 0, "Indexing 3,069 notes from Bear and graph…"),
+        ({"Bear": 900, "Work": 60, "graph": 40}, 250, "1,000 notes from Bear, Work and graph… 25%"),
+        ({"Bear": 300}, 500, "Indexing 300 notes from Bear… 99%"),
+    ],
+)
+def test_progress_names_all_sources_and_a_share(found, done, expected):
+    assert updater.progress(found, done).endswith(expected)

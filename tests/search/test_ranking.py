@@ -186,9 +186,9 @@ async def test_a_query_that_is_close_to_nothing_says_so(
     bear_index()
     datasette = Datasette([str(sidecar_path)])
     data = await answer(datasette, q="purple monkey dishwasher flies")
-    assert "No note closely matches this." in data["notices"]
+    assert "No note matches closely." in data["notices"]
     data = await answer(datasette, q="purple monkey dishwasher flies over the roof")
-    assert data["notices"] == ["No note closely matches this. These contain some of the words."]
+    assert data["notices"] == ["No note matches closely. These contain some of your words."]
     assert (await answer(datasette, q="roof"))["notices"] == []  # found by its word
 
 

@@ -48,7 +48,7 @@ def test_a_person_searches_and_narrows(page, address):
     assert page.locator(".bear-home").is_visible()
     assert not page.locator("#bear-recent-searches").is_visible()
     page.locator("#bear-q").fill("composting toilet")
-    page.locator("#bear-q").press("Enter")
+    page.locator("form.bear-form").evaluate("form => form.requestSubmit()")
     first = page.locator(".bear-card").first
     first.locator("h2", has_text="Composting toilet").wait_for()
     assert first.locator("mark").first.inner_text() in ("Composting", "toilet")
@@ -68,6 +68,8 @@ def test_a_person_searches_and_narrows(page, address):
 
 def test_view_as_sql_opens_the_rows_in_datasette(page, address):
     page.goto(f"{address}/-/bear-search?q=composting+toilet")
+    page.locator("#bear-options > summary").click()
+    page.locator("#bear-developers > summary").click()
     page.get_by_role("link", name="View as SQL").click()
     page.wait_for_url("**/notes**")
     first_row = page.locator("table.rows-and-columns tbody tr").first

@@ -172,15 +172,16 @@ def _reasons(row: dict[str, Any], heading: str | None) -> list[str]:
     reasons = []
     if row["is_close"]:
         place = f": {heading}" if heading else ""
-        reasons.append(f"close in meaning ({row['similarity']:.2f}){place}")
+        reasons.append(f"similar{place}")
     if row["shared_tags"] and (tags := sorted(json.loads(row["shared_tags"]))):
-        reasons.append("also tagged " + ", ".join(f"#{tag}" for _, tag in tags))
+        names = ", ".join(f"#{tag}" for _, tag in tags)
+        reasons.append(f"same tag{'s' if len(tags) > 1 else ''} {names}")
     if row["links_here"]:
         reasons.append("links to this note")
     if row["linked_from_here"]:
         reasons.append("linked from this note")
     if row["same_week"]:
-        reasons.append("written the same week")
+        reasons.append("same week")
     return reasons
 
 

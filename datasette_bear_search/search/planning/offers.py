@@ -59,11 +59,11 @@ def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[lis
     if (text := repaired(query)) != query.text:
         offers.append(text)
     elif re.search(r"(?i)(^|\s)(sort|order):\w", query.text):
-        notices.append("There is no operator for the order: choose it beside the text, with sort=.")
+        notices.append("To sort, use Options › Sort by, or sort=.")
     for identifier in query.terms.identifiers:
         has_it = Filters(required=fts5.quoted(identifier))
         if identifier in text and not has_any(connection, has_it):
-            notices.append(f"No note has “{identifier}” as it stands.")
+            notices.append(f"No note contains “{identifier}”.")
         if date := re.fullmatch(r"(\d{4})[-/.](\d\d)[-/.](\d\d)", identifier):
             day = "-".join(date.groups())  # perhaps a date of modification
             with suppress(ValueError):

@@ -215,7 +215,7 @@ def plan(
             terms = replace(terms, completions=unique(chain.from_iterable(known)))
     has_matches = not is_like and _matches(connection, terms, searched, forms)
     if (terms.boolean or terms.phrases) and not is_like and not has_matches:
-        demanded = "fits what AND, OR and NOT ask for"
+        demanded = "matches this combination"
         if not terms.boolean:
             demanded = "contains this exact phrase"
         notices.append(f"No note {demanded}, so the words were searched for separately.")

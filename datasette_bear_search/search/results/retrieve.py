@@ -28,7 +28,7 @@ from ..request import PAGE_SIZE
 from . import word_matches
 from .records import FIRST_HITS, MAX_NEAR, NEAR, NEAR_FIRST, Found, FoundNote, MatchedPassage
 
-NOTHING_CLOSE = "No note closely matches this."
+NOTHING_CLOSE = "No note matches closely."
 
 
 def retrieve(
@@ -68,9 +68,9 @@ def retrieve(
             notices.append("The word index failed; these notes contain the text exactly as typed.")
     has_words = any(row["bm25"] for row in rows)
     if has_words and "keyword" in retrievers and not planned.has_matches:
-        notices.append("No exact matches. These notes contain the words inside longer words.")
+        notices.append("No whole-word matches. Your words were found inside longer words.")
     if _nothing_is_close(planned, rows):
-        some = " These contain some of the words." if has_words else ""
+        some = " These contain some of your words." if has_words else ""
         notices.append(NOTHING_CLOSE + some)
     counts = rows
     if statement and not rows and offset:

@@ -142,7 +142,6 @@ async def suggest(
             "label": each.label,
             "detail": each.detail,
             "insert": each.insert,
-            "url": None if each.note_id is None else note_url(datasette, each.note_id),
         }
         for each in completed.found
     ]

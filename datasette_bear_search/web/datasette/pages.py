@@ -35,7 +35,7 @@ def routes() -> list[tuple[str, Any]]:
         (r"/note/(?P<id>[^/]+?)(\.(?P<format>json|md))?", note.note),
         (r"/.+?(\.(?P<format>json))?", endpoints.no_such_page),
     ]
-    file = r"(?P<stem>[a-z_]+)\.(?P<fingerprint>[0-9a-f]+)\.(?P<kind>css|js)"
+    file = r"(?P<stem>[a-z_]+)\.(?P<fingerprint>[0-9a-f]+)\.(?P<kind>css|js|png|webmanifest)"
     return [
         (rf"^{STATIC_PATH}/{file}$", static_files.static_file),
         *((rf"^{ROUTE}{path}$", answer) for path, answer in ours),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,14 @@ from markupsafe import Markup
 
 from ...markdown import plain_text
 from ...notes import can_be_opened, local_day, scheme_of, without_parent_tags
+from ...query.query import Query
 from ...search.planning.planner import Plan
 from ...search.results.marks import KINDS, MATCH, SENTENCE, MarkedText
 from ...search.results.records import Hit, ListedNote, MatchedPassage
 from ...search.results.sentences import is_close
 from ...search.results.snippets import SHOWN, passage_text, readable, shortened
+from ...sources.base import SourceConfig
+from ...sources.new_notes import new_note_urls
 from ..requests.freshness import age
 from .urls import LabeledUrl, Urls
 
@@ -72,6 +75,11 @@ class Card:
     badges: tuple[Badge, ...] = ()
     why: str = ""
 
+    @property
+    def month(self) -> str:
+        """The month of modification, ``May 2024``."""
+        return (self.day or "").partition(" ")[2]
+
 
 def listed(
     urls: Urls, note: ListedNote, marked: Mapping[str, MarkedText] = {}, **fields: Any
@@ -125,12 +133,12 @@ def badges(hit: Hit, planned: Plan) -> Iterator[Badge]:
     elif hit.is_exact:
         yield Badge("Exact", "", "Contains exactly what you typed")
     if hit.keyword_rank:
-        yield Badge("Words", f"{hit.keyword_rank:,}", f"Rank {hit.keyword_rank:,} by words")
+        yield Badge("Words", f"{hit.keyword_rank:,}", "Contains your words")
     # If a note has the words, meaning is a reason only if it is close, too.
     if hit.semantic_rank and (is_close(hit, planned) or not hit.keyword_rank):
         rank, similarity = f"{hit.semantic_rank:,}", f"{hit.similarity:.2f}"
         label = "Meaning" if hit.is_found else "Weak"
-        title = f"Rank {rank} by meaning, similarity {similarity}"
+        title = "Similar in meaning" if hit.is_found else "Only remotely similar in meaning"
         yield Badge(label, f"{rank} · {similarity}", title)
 
 
@@ -174,6 +182,17 @@ def open_link(url: str | None, app: str = "") -> LabeledUrl | None:
         return None
     app = app or APP_OF_SCHEME.get(scheme_of(url) or "", "")
     return LabeledUrl(f"Open in {app}" if app else "Open the original", url)
+
+
+def create_links(query: Query, sources: Iterable[SourceConfig]) -> Iterator[LabeledUrl]:
+    """Yield links by which the apps of the sources create a note with the words of the query."""
+    text = query.text
+    for clause in reversed(query.clauses):
+        if clause.kind not in ("phrase", "boolean", "time"):
+            text = text[: clause.start] + text[clause.end :]
+    title = " ".join(text.replace('"', " ").split())
+    for app, url in new_note_urls(sources, title).items() if title else ():
+        yield LabeledUrl(f"Create “{title}” in {app}", url)
 
 
 def shown(passage: MatchedPassage, title: str) -> Markup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from ...query.filters import FILTERS
 from ...query.query import Query
@@ -96,6 +97,15 @@ def _periods(urls: Urls, query: Query, facets: Facets) -> tuple[FacetValue, ...]
         months = ((name, count) for name, count in facets.months.items() if name[:-3] == year)
         years.append(choice(year, notes, tuple(choice(*month) for month in months)))
     return tuple(years)
+
+
+def month_headings(facets: Facets) -> dict[str, str]:
+    """Return the headings of a list by date: ``Nov 2026`` → ``November 2026 · 21``."""
+    more = "+" if facets.at_least else ""
+    return {
+        period_name(month): f"{datetime.strptime(month, '%Y-%m'):%B %Y} · {notes:,}{more}"
+        for month, notes in facets.months.items()
+    }
 
 
 # --- the timeline

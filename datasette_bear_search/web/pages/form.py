@@ -6,37 +6,37 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...query.filters import FILTERS
-from ...search.planning.planner import BALANCES
-from ...search.results.records import Results
 from .urls import OF_ONE_LIST, LabeledUrl, Urls
 
 DATES = "Try 2024, 2024-05 or last-week."
 # The parameter that, with the value 1, gives each result buttons to judge it, if judging is on.
 JUDGE = "judge"
 
-# The form's selects, by parameter: the label, and the options, with the default first.
-BALANCE_NAMES = {"0.5": "mostly words", "0.7": "balanced", "0.9": "mostly meaning"}
+# Options, by parameter: the label, and the values, with the default first. The form has selects for
+# the first three; the others are for addresses and programs.
 SELECTS = {
     "mode": (
         "Search by",
         {
-            "auto": "words and meaning",
+            "": "words and meaning",
             "keyword": "words only",
             "semantic": "meaning only",
             "like": "exact text",
         },
     ),
-    "balance": ("Balance", {"": "automatic", **BALANCE_NAMES}),
     "sort": (
         "Sort by",
         {"": "relevance", "newest": "newest first", "oldest": "oldest first", "title": "title"},
     ),
     "recency": ("Prefer recent notes", {"": "off", "365": "slightly", "30": "strongly"}),
+    "balance": (
+        "Balance",
+        {"": "automatic", "0.5": "mostly words", "0.7": "balanced", "0.9": "mostly meaning"},
+    ),
     "rerank": ("Re-rank", {"": "off", "cross-encoder": "cross-encoder (slower)"}),
-    "archived": ("Archived notes", {"": "include", "0": "exclude", "1": "only"}),
 }
 # Other values with the same meaning as one of the options above.
-SAME = {("mode", "hybrid"): "auto", ("mode", ""): "auto", ("sort", "relevance"): ""}
+SAME = {("mode", "hybrid"): "", ("mode", "auto"): "", ("sort", "relevance"): ""}
 
 # The query syntax for the page's help: example → meaning.
 SYNTAX = {
@@ -46,7 +46,7 @@ SYNTAX = {
     "-toilet": "without this word",
     "mice OR rats": "either word; also AND, NOT and parentheses",
     "#work or tag:work/projects": "with this tag or one below it",
-    "created:2024-05": "created in this month; also modified:, 2024, last-week, 7d, 2023..2024",
+    "created:2024-05": "created in May 2024; also modified:, 2024, last-week, 7d, 2023..2024",
     "before:2024 after:last-week": "modified before or after",
     "is:pinned": "also archived, trashed, todo, done, untagged, encrypted",
     "has:todo": "also image, file, code, link",
@@ -55,19 +55,10 @@ SYNTAX = {
     "path:work/plans source:bear": "in this folder, from this source",
 }
 
-# The fields of the form.
-FIELDS = (
-    "q", *SELECTS, JUDGE,
-    # Text filters can have several values; the form adds one at a time.
-    *(name for row in FILTERS.values() if row.in_form and row.kind != "text"
-      for name in row.parameters),
-)  # fmt: skip
-# The search's other parameters are sent as hidden fields, but no unknown ones: in a script, a field
-# named "action" would shadow the form's own action.
-HIDDEN_FIELDS = (
-    "fusion", "_size",
-    *(name for row in FILTERS.values() for name in row.parameters if name not in FIELDS),
-)  # fmt: skip
+FIELDS = ("mode", "sort", "recency")
+# The search's other parameters, and the filters, are sent as hidden fields, but no unknown ones: in
+# a script, a field named "action" would shadow the form's own action.
+HIDDEN_FIELDS = ("balance", "rerank", "fusion", "_size", JUDGE)
 # A new text starts a new list of results, and may be corrected again.
 NOT_SENT_AGAIN = (*OF_ONE_LIST, "correct")
 
@@ -80,24 +71,26 @@ class Select:
     options: dict[str, str]
 
 
-def form_context(urls: Urls, results: Results | None) -> dict[str, Any]:
+def form_context(urls: Urls) -> dict[str, Any]:
+    selects = _selects(urls)
+    filters = (name for row in FILTERS.values() for name in row.parameters)
+    hidden = (*HIDDEN_FIELDS, *filters)
     return {
         "q": urls.value("q"),
-        "errors": {},
         "syntax": SYNTAX.items(),
-        "hidden": [(name, value) for name in HIDDEN_FIELDS for value in urls.values(name)],
-        "selects": _selects(urls, results),
-        "value": urls.value,
-        "values": urls.values,
-        "filters": [row for row in FILTERS.values() if row.in_form],
+        "hidden": [(name, value) for name in hidden for value in urls.values(name)],
+        "selects": [selects[name] for name in FIELDS],
     }
 
 
-def _selects(urls: Urls, results: Results | None) -> dict[str, Select]:
+def has_empty_fields(arguments: Any) -> bool:
+    """Return whether an address is that of a form sent without scripts, which has all fields."""
+    return any(name in arguments and not arguments[name] for name in FIELDS)
+
+
+def _selects(urls: Urls) -> dict[str, Select]:
     selects = {}
     for name, (label, options) in SELECTS.items():
-        if name == "balance":
-            options = {**options, "": _balance(results)}
         value = urls.value(name)
         chosen = SAME.get((name, value), value)
         # Another value in the URL becomes one more option.
@@ -113,14 +106,6 @@ def option_chips(urls: Urls) -> list[LabeledUrl]:
             f"{each.label}: {each.options[each.chosen]}",
             urls.search(drop=(*OF_ONE_LIST, each.name)),
         )
-        for each in _selects(urls, None).values()
-        if each.name not in FILTERS and each.chosen != next(iter(each.options))
+        for each in _selects(urls).values()
+        if each.chosen != next(iter(each.options))
     ]
-
-
-def _balance(results: Results | None) -> str:
-    if results is None or not results.plan.terms.substrings:
-        return "automatic"
-    shaped = BALANCES[results.plan.shape]
-    nearest = min(BALANCE_NAMES, key=lambda value: abs(float(value) - shaped))
-    return f"automatic ({BALANCE_NAMES[nearest]})"

@@ -158,15 +158,15 @@ async def _note_page(
     passage = whole.passage(request.args.get("passage"))
     url = url_at_heading(whole.url, whole.heading_link, passage.heading if passage else None)
     # Long notes take a while, so block neither the event loop nor one of the few SQL threads.
+    urls = Urls(datasette, request.args)
     rendered = await asyncio.to_thread(
         render.render,
         whole.body,
-        _references(datasette, whole, files),
+        _references(urls, whole, files),
         # Don't mark the passage if it is the whole note.
         passage=(passage.start, passage.end) if passage and len(whole.passages) > 1 else None,
         words=words,
     )
-    urls = Urls(datasette, request.args)
     results_url = None  # the search that led here, scrolled to this note
     if set(request.args) - {"passage"}:
         results_url = f"{urls.search(drop=('passage',))}#note-{whole.id}"
@@ -186,7 +186,8 @@ async def _note_page(
         "tags": without_parent_tags(whole.tags),
         "tag_url": partial(tag_url, datasette),
         "open": open_link(url, whole.app),
-        "note_url": partial(note_url, datasette),
+        "note_url": urls.note,
+        "plain_url": note_url(datasette, whole.id),
         "similar": alike,
         "similar_url": databases.url(datasette, f"{SIMILAR_PATH}/{whole.id}"),
         "results_url": results_url,
@@ -216,19 +217,17 @@ def _file_texts(
     return {"files": shown, "files_left": left, "files_open": bool(found)}
 
 
-def _references(
-    datasette: Datasette, whole: NoteDetail, files: NoteFiles | None
-) -> renderer.References:
+def _references(urls: Urls, whole: NoteDetail, files: NoteFiles | None) -> renderer.References:
     def url(target: str) -> str | None:
         meant = detail.resolve_link(whole.link_targets, target)
         if meant is None:
             return None
         note_id, heading = meant
         fragment = f"#{renderer.heading_anchor(heading)}" if heading else ""
-        return note_url(datasette, note_id) + fragment
+        return urls.note(note_id) + fragment
 
     return renderer.References(
-        tags={fold_tag(tag): tag_url(datasette, tag) for tag in whole.tags},
+        tags={fold_tag(tag): tag_url(urls.datasette, tag) for tag in whole.tags},
         note=url,
         file=files.get if files else lambda target: None,
         own_url=whole.url,

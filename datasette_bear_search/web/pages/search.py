@@ -36,6 +36,7 @@ from ...search.results.json import json_body
 from ...search.results.records import Hit, MatchedPassage, Results
 from ...search.results.retrieve import NOTHING_CLOSE
 from ...search.results.snippets import more_passages
+from ...sources.base import SourceConfig
 from ...sqlite import sqlite3
 from .. import turns
 from ..api import endpoints, judgments, openapi
@@ -45,8 +46,15 @@ from ..pipeline import BY_WORDS, FIRST_RESULTS_HEADER, MAX_WAIT, PAGE_WAIT, resp
 from ..requests import databases, freshness, permissions, responses, settings, views
 from ..requests.errors import NO_SIDECAR, UNREADABLE, PageError, read_index
 from . import facets, first_run
-from .cards import Card, card
-from .form import DATES, JUDGE, NOT_SENT_AGAIN, form_context, option_chips
+from .cards import Card, card, create_links
+from .form import (
+    DATES,
+    JUDGE,
+    NOT_SENT_AGAIN,
+    form_context,
+    has_empty_fields,
+    option_chips,
+)
 from .urls import OF_ONE_LIST, LabeledUrl, Urls, filter_chips, text_chips
 
 T = TypeVar("T")
@@ -67,7 +75,7 @@ FIRST_RESULTS = 6
 class Surroundings:
     """Information shown beside the results. Whatever can't be read in time is left out."""
 
-    has_several_sources: bool = False
+    sources: tuple[SourceConfig, ...] = ()
     more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
     files: Mapping[int, NoteFiles] = field(default_factory=dict)
     saved: tuple[str, ...] = ()
@@ -80,7 +88,7 @@ async def _error_page(
         status = 200 if request.url_vars["database"] is None else 404
         template = first_run.FIRST_RUN_TEMPLATE
         return await responses.html_response(template, datasette, request, {}, status)
-    form = form_context(Urls(datasette, request.args), None)
+    form = form_context(Urls(datasette, request.args))
     context = {**form, "page_title": TITLE, **error}
     return await responses.html_response(
         SEARCH_TEMPLATE, datasette, request, context, status, part=PART
@@ -97,6 +105,8 @@ async def search_page(
     first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
     if not is_json and (page := await first_run.first_run(datasette, request, database)):
         return page
+    if not is_json and has_empty_fields(request.args):
+        return Response.redirect(Urls(datasette, request.args).search(drop=()))
     given = {name: request.args.getlist(name) for name in request.args}
     errors: dict[str, str] = {}
     search_request = _read_request(given, first, None if is_json else errors)
@@ -173,7 +183,7 @@ async def _surroundings(database: Database, results: Results) -> Surroundings:
             if redact:
                 more = masking.masked_passages(connection, more)
         return Surroundings(
-            has_several_sources=len(sources.read_sources(connection)) > 1,
+            sources=tuple(each.config for each in sources.read_sources(connection).values()),
             more_passages=more,
             files=note_files(database.ds, connection, [hit.id for hit in results.hits]),
             saved=saved_searches(connection) if may_save(database) else (),
@@ -220,20 +230,18 @@ async def _results_page(
 ) -> Response:
     datasette, results = database.ds, response.results
     unknown = [name for name in request.args if name not in openapi.parameters(".json")]
-    given = Urls(datasette, request.args)  # with the invalid values, so that they can be fixed
     around, counted, home = await asyncio.gather(
         _surroundings(database, results),
         _facets(database, results),
         _home(database, request, results.plan.query),
     )
     context = {
-        **form_context(given, results),
+        **form_context(urls),
         **await _results(urls, request, database, response, around),
         "json_url": replace(urls, path=f"{SEARCH_PATH}.json").search(drop=unknown),
         "sql_url": await permissions.sql_url(datasette, request, database, results.statement),
         "is_reranked": any(hit.rerank_score is not None for hit in results.hits),
-        "errors": errors,
-        "may_judge": settings.judging_is_on(database),
+        "judge_url": urls.search(judge=1) if settings.judging_is_on(database) else None,
         "offset": offset,
     }
     if "semantic" in results.retrievers:
@@ -242,11 +250,14 @@ async def _results_page(
     if results.next_offset is not None:
         context["next_url"] = urls.search(drop=(), _next=results.next_offset)
     if offset:
-        context["previous_url"] = urls.search(drop=(), _next=max(0, offset - PAGE_SIZE))
+        previous = urls.search(drop=(), _next=max(0, offset - PAGE_SIZE))
+        context["previous_url"] = previous if results.hits else urls.search()
     if counted is not None and counted.total:
         groups = facets.facet_groups(urls, results.plan.query, counted)
         context["facets"] = {group.name: group for group in facets.narrowing(groups, counted.total)}
         context["at_least"] = counted.at_least
+        if not results.plan.query.text and urls.value("sort") != "title":
+            context["months"] = facets.month_headings(counted)
         context["timeline"] = facets.timeline(
             counted.months, lambda period: urls.modified_in(period, results.plan.query)
         )
@@ -316,7 +327,7 @@ async def _results(
         "shown_count": len(found),
         "weaker_count": len(weaker),
         "weaker_from": len(found) + 1,
-        "with_source": around.has_several_sources,
+        "with_source": len(around.sources) > 1,
         "files": around.files,
     }
     query_text = request.args.get("q") or ""
@@ -345,6 +356,7 @@ async def _results(
             context["missing_why"] = await asyncio.to_thread(_why, database, results, title)
     if _is_empty(results):
         context["suggestions"] = _suggestions(urls, results, beside)
+        context["create"] = list(create_links(query, around.sources))
     return context
 
 

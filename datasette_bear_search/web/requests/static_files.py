@@ -26,12 +26,24 @@ STATIC_FILES = {
         "bear_search.js", "bear_suggestions.js", "bear_timeline.js", "bear_note.js",
         "bear_preview.js",
     ),
+    "bear.webmanifest": ("bear.webmanifest",),
+    "bear_icon.png": ("bear_icon.png",),
 }  # fmt: skip
+CONTENT_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "png": "image/png",
+    # Its addresses are relative, so they hold below any base_url.
+    "webmanifest": "application/manifest+json",
+}
 
 
 @cache
-def _static_file(name: str) -> tuple[str, str]:
-    """Return a style sheet or script without comments and indentation, and its fingerprint."""
+def _static_file(name: str) -> tuple[str | bytes, str]:
+    """Return a static file, without comments and indentation if it is text, and its fingerprint."""
+    if name.endswith(".png"):
+        image = (STATIC_FOLDER / name).read_bytes()
+        return image, hashlib.sha256(image).hexdigest()[:12]
     text = "".join((STATIC_FOLDER / part).read_text("utf-8") for part in STATIC_FILES[name])
     comments = r"/\*[^*]*\*/|^\s*//.*$|(?<=[;{}]) // .*$"
     text = re.sub(rf"{comments}|^\s+", "", text, flags=re.MULTILINE)
@@ -53,5 +65,4 @@ async def static_file(datasette: Datasette, request: Request) -> Response:
     headers = {"x-content-type-options": "nosniff"}
     if request.url_vars["fingerprint"] == fingerprint:
         headers["cache-control"] = "public, max-age=31536000, immutable"
-    content_type = "text/css" if name.endswith("css") else "text/javascript"
-    return Response(text, headers=headers, content_type=f"{content_type}; charset=utf-8")
+    return Response(text, headers=headers, content_type=CONTENT_TYPES[request.url_vars["kind"]])

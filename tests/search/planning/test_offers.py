@@ -49,8 +49,8 @@ async def test_another_text_is_offered(datasette, q, offers):
         ({"tag": "cabbin"}, "No note has the tag “cabbin”. Did you mean “cabin”?"),
         ({"tag": "xyz"}, "No note has the tag “xyz”."),
         ({"source": "bera"}, "No note has the source “bera”. Did you mean “bear”?"),
-        ({"q": "tiles v2.1.1"}, "No note has “v2.1.1” as it stands."),
-        ({"q": "roof sort:newest"}, "There is no operator for the order"),
+        ({"q": "tiles v2.1.1"}, "No note contains “v2.1.1”."),
+        ({"q": "roof sort:newest"}, "To sort, use Options › Sort by"),
     ],
 )
 async def test_a_value_that_no_note_has_gives_a_notice(datasette, parameters, notice):
@@ -59,7 +59,7 @@ async def test_a_value_that_no_note_has_gives_a_notice(datasette, parameters, no
 
 async def test_words_that_notes_have_give_no_notice(datasette):
     told = (await answer(datasette, q="tiles v2.1.0"))["notices"]
-    assert not any("as it stands" in notice for notice in told)
+    assert not any("No note contains" in notice for notice in told)
 
 
 async def test_a_date_is_offered_as_the_day_of_changes(datasette):

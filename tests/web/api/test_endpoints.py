@@ -431,8 +431,6 @@ async def test_each_index_has_its_page_and_json(both):
         assert {url for url in ours if not url.startswith(WORK)} <= {"/-/bear-search"}, path
     row = (await rows(datasette, path=f"{WORK}.json?q=roof&_size=1"))["rows"][0]
     assert row["page_url"] == f"http://localhost{WORK}/note/1"
-    suggested = await rows(datasette, path=f"{WORK}/suggest.json?q=offi")
-    assert suggested["suggestions"][0]["url"] == f"{WORK}/note/1"
     assert (await get(datasette, f"{WORK}/status.json")).json()["index"]["notes"] == 1
     await get(datasette, "/nothing/-/bear-search.json", 404)
     await get(datasette, "/_memory/-/bear-search.json", 404)

@@ -10,8 +10,10 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearFile, BearNote
+from datasette_bear_search.query.query import parse
+from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.sqlite import sqlite3
-from datasette_bear_search.web.pages.cards import open_link
+from datasette_bear_search.web.pages.cards import create_links, open_link
 from datasette_bear_search.web.requests.freshness import age
 from tests.support.bear_libraries import day
 
@@ -197,3 +199,18 @@ async def test_a_result_names_all_sources_that_have_the_note(
     ]
     assert sorted(sources) == ["🐻 bear and vault", "📄 vault"]
     assert html.count("Open in Bear") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "url"),
+    [
+        ("gift ideas", "bear", "bear://x-callback-url/create?title=gift%20ideas"),
+        ('"gift ideas" tag:x', "bear", "bear://x-callback-url/create?title=gift%20ideas"),
+        ("Q1/Q2: plan", "obsidian", "obsidian://new?vault=My%20vault&name=Q1%20Q2%20plan"),
+        ("tag:x", "bear", None),
+        ("gift", "markdown", None),
+    ],
+)
+def test_a_new_note_has_the_words_as_its_title(text, kind, url):
+    source = SourceConfig("Notes", kind, "/home/me/My vault")
+    assert [link.url for link in create_links(parse(text), [source])] == ([url] if url else [])

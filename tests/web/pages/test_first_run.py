@@ -106,7 +106,7 @@ async def test_ticked_sources_are_indexed_and_watched(home, served):
         await post(400 if location else 303, location=str(location))
     other = {**SAME, "sec-fetch-site": "cross-site"}
     await post(403, other, location=str(home / "My Vault"))
-    assert "Which do you want to search" in (await served.client.get("/-/bear-search")).text
+    assert "Found on this computer" in (await served.client.get("/-/bear-search")).text
 
     wanted = [str(home / LOCATIONS[0]), str(home / "My Vault")]
     await post(303, location=wanted)
@@ -199,4 +199,4 @@ async def test_plain_datasette_says_how_fresh_the_index_is_and_never_writes(home
     assert "2024-01-02T03:04:05Z" in page
     assert "0 notes" in page
     assert "Update now" not in page
-    assert "Which do you want" not in page
+    assert "Found on this computer" not in page

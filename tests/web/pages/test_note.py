@@ -116,13 +116,12 @@ async def test_a_note_is_shown_with_what_belongs_to_it(serve, path):
     assert "pinned" in html
     assert '<time datetime="2024-05-02T09:30:00Z"' in html
     assert '<time datetime="2024-05-01T09:30:00Z"' in html
-    assert "1 to-do open" in html
+    assert "1 open to-do" in html
     assert "<span>Bear</span>" in html
     found = links(html)
     assert found["#cabin/repairs"] == "/-/bear-search?tag=cabin%2Frepairs"
     assert "#cabin" not in found  # the nested tag implies it
     assert found["Open in Bear"].startswith("bear://x-callback-url/open-note?id=")
-    assert found["Search notes"] == "/-/bear-search"
 
 
 async def test_the_json_has_the_whole_note(serve, path, ask):
@@ -234,7 +233,7 @@ async def test_notes_like_it_are_named_with_reasons(serve, path):
     )
     html = await main(datasette, path("Cabin roof"))
     assert links(html)["Porch"] == path("Porch")
-    assert "also tagged #cabin/repairs" in html
+    assert "same tag #cabin/repairs" in html
     assert links(html)["All similar notes"].startswith("/-/bear-search/similar/")
 
 
@@ -313,7 +312,6 @@ async def test_an_unknown_id_is_a_404(serve):
         assert "This note is not in the index" in data["error"]
         html = await main(datasette, path, 404)
         assert "This note is not in the index" in html
-        assert links(html)["Search notes"] == "/-/bear-search"
 
 
 async def test_without_a_sidecar_the_page_says_what_to_run():
@@ -352,7 +350,7 @@ async def test_links_keep_the_base_url(serve, path):
     datasette = serve(ROOF, STOVE, settings={"base_url": "/prefix/"})
     html = (await get(datasette, path("Cabin roof") + "?q=roof")).text
     addresses = re.findall(r'(?:href|action)="(/[^"]*)"', html)
-    assert f"/prefix{path('Stove')}" in addresses
+    assert f"/prefix{path('Stove')}?q=roof" in addresses
     assert "/prefix/-/bear-search?tag=cabin%2Frepairs" in addresses
     assert [address for address in addresses if not address.startswith("/prefix/")] == []
 

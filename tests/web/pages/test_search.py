@@ -7,8 +7,9 @@ import json
 import re
 import time
 from contextlib import closing, contextmanager
+from datetime import datetime, timezone
 from html import unescape
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 import pytest
 from datasette.app import Datasette
@@ -293,13 +294,23 @@ async def test_an_invalid_parameter_is_a_400_and_keeps_the_results(datasette):
         assert 'class="bear-card"' in html
 
 
-async def test_an_invalid_date_gives_an_error_at_its_field(datasette):
+async def test_no_link_keeps_an_invalid_date(datasette):
     html = (await get(datasette, "/-/bear-search?q=roof&created_after=foo", 400)).text
-    field = re.search(r'<input[^>]*name="created_after"[^>]*>.*?</span>', html)[0]
-    assert 'value="foo"' in field
-    assert 'aria-invalid="true"' in field
-    assert "“foo” isn&#39;t a date" in field
-    assert "created_after=foo" not in html.partition("</form>")[2]  # no link keeps it
+    assert "“foo” isn&#39;t a date" in html
+    assert "created_after=foo" not in html
+
+
+async def test_a_form_sent_without_scripts_leads_to_a_short_address(datasette):
+    address = "/-/bear-search?q=roof&mode=&sort=newest&recency=&tag=cabin&tag="
+    response = await datasette.client.get(address)
+    assert response.status_code == 302
+    assert response.headers["location"] == "/-/bear-search?q=roof&sort=newest&tag=cabin"
+
+
+async def test_a_page_past_the_end_leads_back(datasette):
+    html = (await get(datasette, "/-/bear-search?q=roof&_next=99999")).text
+    assert "100,000" not in html
+    assert re.search(r'href="/-/bear-search\?q=roof"[^>]*>[^<]*First results', html)
 
 
 STRANGE = [
@@ -357,7 +368,7 @@ async def test_the_page_shows_what_was_found_and_why(datasette):
     html = (await get(datasette, "/-/bear-search?q=leaking+roof")).text
     assert 'href="bear://x-callback-url/open-note?id=' in html
     assert re.search(r"<mark>roof</mark>", html)
-    assert re.search(r'title="Rank 1 by words".*title="Rank \d by meaning', html, re.DOTALL)
+    assert re.search(r'title="Contains your words".*title="Similar in meaning', html, re.DOTALL)
     assert "1 May 2024" in html
     assert "tag=cabin%2Frepairs" in html
     assert "<script" not in html.split("</header>")[1].split("<footer")[0]
@@ -736,3 +747,48 @@ async def test_the_json_is_announced_to_programs(datasette):
     html = (await get(datasette, "/-/bear-search?q=roof&tag=cabin")).text
     href = unescape(re.search(r'application/json\+datasette" href="([^"]+)"', html).group(1))
     assert json.loads((await get(datasette, href)).text)["query"]["filters"] == {"tags": ["cabin"]}
+
+
+# Lists without a query, and new notes
+
+
+async def test_a_list_without_a_query_is_grouped_by_month(write, bear_index, sidecar_path):
+    months = [(2024, 4), (2024, 5), (2024, 5), (2023, 5)]
+    write(
+        *[
+            BearNote(f"# N{n}", created=datetime(*month, 9, 12, tzinfo=timezone.utc))
+            for n, month in enumerate(months)
+        ]
+    )
+    bear_index("--no-semantic")
+    datasette = Datasette([str(sidecar_path)])
+
+    async def headings(query):
+        html = (await get(datasette, f"/-/bear-search?{query}")).text
+        return re.findall(r'<li class="bear-month"><h2>(.*?)</h2>', html)
+
+    expected = ["May 2024 · 2", "April 2024 · 1", "May 2023 · 1"]
+    assert await headings("sort=newest") == expected
+    assert await headings("sort=oldest") == expected[::-1]
+    assert await headings("modified_after=2024") == expected[:2]
+    assert await headings("sort=title") == []
+    assert await headings("q=N1") == []
+
+
+async def test_a_note_that_is_missing_can_be_created_in_its_app(datasette):
+    html = (await get(datasette, "/-/bear-search?q=zebra+%26+co+tag:nowhere")).text
+    link = re.search(r'<a class="bear-create" href="([^"]*)"[^>]*>(.*?)</a>', html)
+    assert unescape(link[1]) == "bear://x-callback-url/create?title=zebra%20%26%20co"
+    assert unescape(link[2]) == "Create “zebra & co” in Bear"
+    assert "bear-create" not in (await get(datasette, "/-/bear-search?q=roof")).text
+    assert "bear-create" not in (await get(datasette, "/-/bear-search?tag=nowhere")).text
+
+
+async def test_the_page_can_be_installed(datasette):
+    html = (await get(datasette, "/-/bear-search")).text
+    address = re.search(r'<link rel="manifest" href="([^"]*)"', html)[1]
+    manifest = json.loads((await get(datasette, address)).text)
+    assert urljoin(address, manifest["start_url"]) == "/-/bear-search"
+    icon = await get(datasette, urljoin(address, manifest["icons"][0]["src"]))
+    assert icon.content.startswith(b"\x89PNG")
+    assert 'name="theme-color"' in html

@@ -85,9 +85,9 @@ async def test_a_row_has_everything_that_a_program_needs(serve, note_id):
     assert row["passage"]["heading"] == "The leak"
     assert "The roof leaks" in row["passage"]["text"]
     assert row["reasons"] == [
-        f"close in meaning ({row['similarity']:.2f}): The leak",
-        "also tagged #cabin/repairs",
-        "written the same week",
+        "similar: The leak",
+        "same tag #cabin/repairs",
+        "same week",
     ]
 
 
@@ -128,8 +128,8 @@ async def test_only_the_deepest_shared_tag_counts(serve, note_id):
         options=("--no-semantic",),
     )
     found = await reasons(datasette, note_id("Roof"))
-    assert found["Deep"] == ["also tagged #cabin/repairs"]
-    assert found["Beside"] == ["also tagged #cabin"]
+    assert found["Deep"] == ["same tag #cabin/repairs"]
+    assert found["Beside"] == ["same tag #cabin"]
 
 
 async def test_a_rare_tag_counts_more_than_a_common_one(serve, note_id):
@@ -162,7 +162,7 @@ async def test_time_is_only_a_nudge(serve, note_id):
     rows = (await answer(datasette, note_id("Roof")))["rows"]
     assert [row["title"] for row in rows] == ["Next day", "Long after"]
     assert rows[0]["score"] - rows[1]["score"] < similar_notes.TIME_WEIGHT
-    assert "written the same week" in rows[0]["reasons"]
+    assert "same week" in rows[0]["reasons"]
 
 
 async def test_notes_that_are_equally_like_it_come_in_the_order_of_their_ids(serve, note_id):
@@ -177,7 +177,7 @@ async def test_an_encrypted_note_is_compared_by_what_is_not_secret(serve, note_i
     datasette = serve(ROOF, BearNote("# Roof", encrypted=True, tags=("cabin/repairs",), id="E"))
     row = (await answer(datasette, note_id("Roof")))["rows"][0]
     assert row["encrypted"] is True
-    assert "also tagged #cabin/repairs" in row["reasons"]
+    assert "same tag #cabin/repairs" in row["reasons"]
     assert row["passage"] is None
     await answer(datasette, row["id"])
 
@@ -231,7 +231,7 @@ async def test_note_that_the_model_does_not_know_is_compared_by_tags_and_links(
     datasette = serve(ROOF, BearNote("# Porch\n\nThe roof.", tags=("cabin/repairs",)))
     data = await answer(datasette, note_id("Roof"))
     assert data["notices"] == [similar_notes.UNKNOWN_TEXT]
-    assert [row["reasons"] for row in data["rows"]] == [["also tagged #cabin/repairs"]]
+    assert [row["reasons"] for row in data["rows"]] == [["same tag #cabin/repairs"]]
 
 
 @pytest.mark.parametrize("size", ["0", "51", "-1", "many"])
@@ -283,7 +283,7 @@ async def test_the_page_shows_the_notes_and_their_reasons(serve, note_id):
     datasette = serve(ROOF, BearNote("# Porch <b>\n\nzz", tags=("cabin/repairs",)))
     html = (await get(datasette, f"/-/bear-search/similar/{note_id('Roof')}")).text
     assert "Porch &lt;b&gt;" in html
-    assert "also tagged #cabin/repairs" in html
+    assert "same tag #cabin/repairs" in html
     assert "/-/bear-search?tag=cabin%2Frepairs" in html
 
 

@@ -67,10 +67,12 @@ async def test_the_start_page_says_that_there_is_no_model(write, bear_index, sid
     write(*NOTES)
     bear_index("--no-semantic")
     html = await page(Datasette([str(sidecar_path)]))
-    assert "<dt>Semantic search</dt><dd>off</dd>" in html
+    assert "<dt>Search by meaning</dt><dd>off</dd>" in html
     with closing(sqlite3.connect(sidecar_path)) as db, db:  # as before the first vectors are made
         db.execute("delete from meta where key = 'semantic'")
-    assert "<dt>Semantic search</dt><dd>not yet</dd>" in await page(Datasette([str(sidecar_path)]))
+    assert "<dt>Search by meaning</dt><dd>in a minute</dd>" in await page(
+        Datasette([str(sidecar_path)])
+    )
 
 
 async def test_the_start_page_shows_notes_from_this_day_in_other_years(
@@ -326,9 +328,3 @@ async def test_the_form_sends_no_hidden_field_that_shadows_its_own_properties(
     html = await page(datasette, "q=garden&action=x&querySelectorAll=x&addEventListener=x&_size=5")
     form = html.split('role="search"')[1].split("</form>")[0]
     assert re.findall(r'type="hidden" name="(\w+)"', form) == ["_size"]
-
-
-async def test_the_balance_that_the_query_chose_is_shown(datasette):
-    assert "automatic (mostly words)" in await page(datasette, 'q="garden+beds"')
-    html = await page(datasette, "q=garden&balance=0.33")
-    assert '<option value="0.33" selected>0.33</option>' in html

@@ -424,7 +424,7 @@ async def test_people_who_may_not_see_all_notes_change_nothing(served, is_hidden
         status, shows = (row.status, row.shows) if is_hidden else (303, "")
         assert (response.status_code, shows in response.text) == (status, True), row.name
     home = (await answer(served, Row("/-/bear-search"), STRANGER)).text
-    for told in ("Update now", "Judge results", "Saved searches"):
+    for told in ("Update now", "Rate results", "Saved searches"):
         assert (told in home) is not is_hidden, told
     assert len(updated) == (not is_hidden)
 
