@@ -73,6 +73,11 @@ _HTML = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
+# Pandoc's and kramdown's attributes at the end of a heading: {#id .class key=value}
+_ATTRIBUTES = re.compile(
+    r"[ \t]+\{:?[ \t]*(?:[#.][^\s{}]+|[\w-]+=(?:\"[^\"\n{}]*\"|[^\s\"{}]+)|-)"
+    r"(?:[ \t]+[^\n{}]*)?\}(?=[ \t]*(?:#+[ \t]*)?$)"
+)
 # Any character that may be markup inside a line: a quick test for text without any.
 _MARKUP = re.compile(r"[\[<*_=~`|\\]")
 # Marks that open before a word or close after one, unlike those in 2 * 3, 2**3 and snake_case.
@@ -105,9 +110,14 @@ def blanked_inside(text: str) -> str:
     text = _BRACKETS.sub(_blank, text)
     if "](" in text:  # an image inside of a link
         text = _BRACKETS.sub(_blank, text)
-    text = _EMPHASIS.sub(_blank, text)
+    text = _without_emphasis(text)
     is_table = "\n|" in text or text.lstrip()[:1] == "|"
     return text.replace("|", " ") if is_table else text
+
+
+def without_attributes(heading: str) -> str:
+    """Return a heading without the attributes at its end: ``Setup {#setup .unnumbered}``."""
+    return _ATTRIBUTES.sub("", heading) if "{" in heading else heading
 
 
 def without_html(text: str) -> str:
@@ -119,6 +129,36 @@ def _text_of_html(match: re.Match[str]) -> str:
     if match[0][0] != "<":
         return match[0]  # code
     return match["alt"] or (" " if match["break"] else "")
+
+
+def _without_emphasis(text: str) -> str:
+    """Blank emphasis, but keep a star or underscore alone: ``A* search``, ``*args``."""
+    opened: list[list[int]] = []  # place and length of each mark
+    lone: list[list[int]] = []
+
+    def blank(match: re.Match[str]) -> str:
+        mark = match[0]
+        if mark[0] not in "*_":
+            return _blank(match)
+        start, length = match.start(), len(mark)
+        if start and not text[start - 1].isspace():
+            while opened and length:
+                used = min(length, opened[-1][1])
+                length -= used
+                opened[-1][1] -= used
+                if not opened[-1][1]:
+                    opened.pop()
+        if length and not text[match.end() : match.end() + 1].isspace():
+            opened.append([match.end() - length, length])
+        elif length:
+            lone.append([match.end() - length, length])
+        return "\0" * len(mark)
+
+    blanked, end, parts = _EMPHASIS.sub(blank, text), 0, []
+    for place, length in sorted([*lone, *opened]):
+        parts += [blanked[end:place], text[place : place + length]]
+        end = place + length
+    return "".join([*parts, blanked[end:]])
 
 
 def _blank(match: re.Match[str]) -> str:

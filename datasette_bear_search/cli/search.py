@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ..notes import ForeseenError, can_be_opened, printable, printable_lines
+from ..notes import ForeseenError, can_be_opened, printable, printable_lines, whole_title
 from ..query.filter_values import InvalidParameter
 from ..query.filters import FILTERS, Filter
 from ..query.query import MODES
@@ -137,7 +137,8 @@ def bear_search(
             terminal.say("Another program is using the index. Waiting for it …")
         if show is not None:
             note = library.note(show)
-            output.echo(f"# {note.title}", "", *printable_lines(note.body).split("\n"))
+            title, body = whole_title(note.title, note.body)
+            output.echo(f"# {title}", "", *printable_lines(body.lstrip()).split("\n"))
             return
         if similar_to is not None:
             offset, found = 0, _similar(library, similar_to, limit, unlinked)

@@ -13,6 +13,7 @@ from ...index.file.metadata import json_value
 from ...index.file.templates import shared_lines
 from ...index.run.chunking import line_hash
 from ...markdown import plain_text
+from ...notes import title_line
 from ...sqlite import execute, sqlite3
 from ..planning.planner import Plan
 from ..ranking.scores import rrf
@@ -256,6 +257,10 @@ def _notes(
 
 def _note(row: dict[str, Any], shared: Container[int]) -> FoundNote:
     passage, around = passage_of(row), row["around"] or ""
+    if end := title_line(row["title"], around):  # the part that isn't in the title may answer
+        begins = around.startswith(row["title"][:-1])
+        end = len(row["title"]) - 1 if begins else end
+        around = " " * end + around[end:]
     lines = re.finditer(r"[^\n]+", around) if shared else ()
     return FoundNote(
         **note_fields(row, passage.heading if passage else None),

@@ -12,7 +12,8 @@ from itertools import islice
 from ...embeddings.base import Embedder
 from ...index.file.schema import OWN_TEXT, VECTORS
 from ...index.file.vectors import similarity
-from ...markdown import FENCE, plain_text, without_html
+from ...markdown import FENCE, plain_text, without_attributes, without_html
+from ...notes import title_line
 from ...sqlite import sqlite3
 from ..planning.planner import Plan
 from . import word_matches
@@ -134,6 +135,8 @@ def _readable_line(line: str) -> str:
     if stripped.startswith("|") and stripped.count("|") > 1:
         cells = [plain_text(cell) for cell in stripped.strip("|").split("|")]
         return " | ".join(cell for cell in cells if cell.strip("-: "))
+    if stripped.startswith("#"):
+        line = without_attributes(line)
     if "`" not in line:
         return plain_text(line)
     # Take out code first, because * and _ mean emphasis only outside of it.
@@ -148,6 +151,7 @@ def passage_text(passage: MatchedPassage, title: str) -> str:
     first, _, rest = passage.text.strip().partition("\n")
     heading = passage.heading.split(" › ")[-1] if passage.heading else title
     is_heading = plain_text(first).strip() == plain_text(heading).strip()
+    is_heading = is_heading or bool(title_line(title, first))
     return (rest if is_heading and rest.strip() else passage.text).strip()
 
 

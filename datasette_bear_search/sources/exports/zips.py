@@ -75,9 +75,9 @@ class NotesZip(MarkdownFolder):
     def _link_folder(self, file: File) -> str:
         return self._contents.without_ids(file.folder)
 
-    def _url(self, file: File) -> str | None:
+    def _url(self, file: File, title: str) -> str | None:
         ids = _ID.findall(file.key)
-        return f"https://www.notion.so/{ids[-1]}" if ids else super()._url(file)
+        return f"https://www.notion.so/{ids[-1]}" if ids else super()._url(file, title)
 
     def _parse(self, file: File, text: str) -> ParsedFile:
         contents = self._contents

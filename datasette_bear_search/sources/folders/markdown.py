@@ -102,7 +102,7 @@ class MarkdownFolder(NoteFolder):
         for key in folder.files.keys() - known.keys():
             if suffix(key) == org.SUFFIX:
                 with suppress(Unreadable):  # read_changed() reports it
-                    names = org.ids(decode(folder.read(key, largest=LARGEST_NOTE)))
+                    names = org.names(decode(folder.read(key, largest=LARGEST_NOTE)))
                     found[key] = ",".join(sorted(map(alias_hash, names)))
         return found
 
@@ -132,7 +132,7 @@ class MarkdownFolder(NoteFolder):
         parsed = self._with_properties(properties, problem, title, body, created)
         return replace(parsed, title_line=below[: len(below) - len(body)])
 
-    def _url(self, file: File) -> str | None:
+    def _url(self, file: File, title: str) -> str | None:
         if not self.url:
             return None
         absolute = quote(os.fsencode(os.path.abspath(file.path).replace(os.sep, "/")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -88,7 +89,7 @@ class ObsidianVault(NoteFolder):
     def _is_trashed(self, key: str) -> bool:
         return key.startswith(TRASH + "/")
 
-    def _url(self, file: File) -> str | None:
+    def _url(self, file: File, title: str) -> str | None:
         if self._is_trashed(file.key):
             return None
         path = quote(composed(file.key.removesuffix(".md")), safe="")
@@ -102,11 +103,12 @@ class ObsidianVault(NoteFolder):
             body = _SWITCH.sub("", body[: drawing.start()]).strip() + "\n"
         # Obsidian names a note after its file and shows that name above a first heading.
         title = front_matter.first(properties, front_matter.TITLES) or file.name
-        heading, below = leading_heading(body)
+        heading, rest = leading_heading(below := body)
         if heading.casefold() == title.casefold():
-            body = below
+            body = rest
         created = front_matter.date(properties, front_matter.CREATED) or file.day
-        return self._with_properties(properties, problem, title, body, created)
+        parsed = self._with_properties(properties, problem, title, body, created)
+        return replace(parsed, title_line=below[: len(below) - len(body)])
 
 
 def _parse_canvas(file: File, text: str) -> ParsedFile:

@@ -15,7 +15,7 @@ from datasette.utils import MultiParams
 from markupsafe import Markup
 
 from ...markdown import plain_text
-from ...notes import fold_tag, local_day, without_parent_tags
+from ...notes import fold_tag, local_day, whole_title, without_parent_tags
 from ...query.query import parse
 from ...search.notes import detail, similar
 from ...search.notes.detail import NoteDetail
@@ -103,7 +103,8 @@ async def note(
         return responses.json_response(datasette, {"ok": True, "note": fields})
     if request.url_vars.get("format") == "md":
         headers = {"x-content-type-options": "nosniff"}  # browsers must not take notes for HTML
-        text = f"# {whole.title}\n\n{whole.body}" if whole.title else whole.body
+        title, body = whole_title(whole.title, whole.body)
+        text = f"# {title}\n\n{body.lstrip()}" if title else body
         return Response(text, headers=headers, content_type="text/markdown; charset=utf-8")
     return await _note_page(request, database, whole, words)
 
@@ -158,9 +159,10 @@ async def _note_page(
     passage = whole.passage(request.args.get("passage"))
     url = url_at_heading(whole.url, whole.heading_link, passage.heading if passage else None)
     # Long notes take a while, so block neither the event loop nor one of the few SQL threads.
+    title, body = whole_title(whole.title, whole.body)
     rendered = await asyncio.to_thread(
         render.render,
-        whole.body,
+        body,
         _references(datasette, whole, files),
         # Don't mark the passage if it is the whole note.
         passage=(passage.start, passage.end) if passage and len(whole.passages) > 1 else None,
@@ -173,7 +175,7 @@ async def _note_page(
     context = {
         "note": whole,
         "page_url": urls.note(whole.id, passage.id if passage else None),
-        "title": Markup(renderer.marked_words_html(plain_text(whole.title) or "Untitled", words)),
+        "title": Markup(renderer.marked_words_html(plain_text(title) or "Untitled", words)),
         "html": Markup(rendered.html),  # sanitized
         "outline": rendered.outline,
         "level": min((heading.level for heading in rendered.outline), default=1),

@@ -225,3 +225,10 @@ def test_a_page_opens_in_logseq(tmp_path: Path) -> None:
     note = logseq(tmp_path / "My graph", "- x", "pages/home___garden.md")
     assert note.url == "logseq://graph/My%20graph?page=home%2Fgarden"
     assert logseq(tmp_path / "copy", "- x", graph="Home").url == "logseq://graph/Home?page=Page"
+
+
+def test_a_link_opens_a_page_by_its_title(tmp_path: Path) -> None:
+    graph(tmp_path, {"pages/main.md": "title:: Main page\n\n- Text", "pages/b.md": "- Text"})
+    urls = {note.key: note.url or "" for note in LogseqGraph(tmp_path).read()}
+    assert urls["pages/main.md"].endswith("?page=Main%20page")
+    assert urls["pages/b.md"].endswith("?page=b")

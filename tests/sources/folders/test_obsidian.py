@@ -259,3 +259,10 @@ def test_a_drawing_in_excalidraw_has_its_words_and_not_its_lines(tmp_path: Path)
     assert "Composting toilet" in note.body
     assert "N4KAk" not in note.body
     assert not note.has_code
+
+
+def test_a_link_in_a_heading_that_repeats_the_name_counts(tmp_path: Path) -> None:
+    files = {".obsidian/app.json": "{}", "SQL.md": "", "On SQL.md": "# On [[SQL]]\nText"}
+    notes = {note.key: note for note in ObsidianVault(write_files(tmp_path, files)).read()}
+    assert [link.key for link in notes["On SQL.md"].links] == ["SQL.md"]
+    assert notes["On SQL.md"].body == "Text"
