@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 # Everything that str.strip() strips: a passage of nothing else would end before it begins.
 _SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
@@ -118,6 +119,64 @@ def blanked_inside(text: str) -> str:
 def without_attributes(heading: str) -> str:
     """Return a heading without the attributes at its end: ``Setup {#setup .unnumbered}``."""
     return _ATTRIBUTES.sub("", heading) if "{" in heading else heading
+
+
+def breaks_are_soft(text: str, *, by_default: bool) -> bool:
+    """Return whether a line break inside a paragraph is but a space, judging by a text's lines.
+
+    :param by_default: what it is in the note's app: a space in CommonMark, a new line in Bear
+    """
+    lines = text[:BREAKS_READ].split("\n")
+    # Lines that the next one continues. A break before a shorter line than MIN_WRAPPED was meant.
+    lengths = [
+        len(line)
+        for line, following in pairwise(lines)
+        if following and line and not _ALONE.match(line) and not _BEGINS.match(following)
+    ]
+    short = sum(length < MIN_WRAPPED for length in lengths)
+    wrapped = sum(MIN_WRAPPED <= length <= MAX_WRAPPED for length in lengths)
+    if by_default:
+        return short <= MOSTLY * len(lengths) or len(lengths) == 1
+    long = sum(len(line) >= MIN_WRAPPED and not _ALONE.match(line) for line in lines)
+    too_long = sum(len(line) > MAX_WRAPPED and not _ALONE.match(line) for line in lines)
+    return wrapped > 1 and wrapped > short and too_long <= (1 - NEARLY_ALL) * long
+
+
+# Columns at which programs and people wrap lines, and shares of a text's lines.
+MIN_WRAPPED, MAX_WRAPPED, MOSTLY, NEARLY_ALL = 60, 100, 0.7, 0.9
+BREAKS_READ = 20_000  # characters
+# Lines that no line continues, and those that continue none.
+_ALONE = re.compile(
+    r"[ \t]*(?:[#|\0]|$|```|~~~|<[!/a-zA-Z]|([-*_=])(?:[ \t]*\1){2,}[ \t]*$)|.*(?:[ \t]{2}|\\)$"
+)
+_BEGINS = re.compile(
+    r"[ \t]*(?:[#|]|\s*$|```|~~~|[-*+][ \t]|\d{1,9}[.)][ \t]|<[!/a-zA-Z]|\[\^?[^\[\]\n]+\]:"
+    r"|([-*_=])(?:[ \t]*\1){2,}[ \t]*$)"
+)
+_QUOTE = re.compile(r"(?:[ \t]{0,3}>)+[ \t]?")
+
+
+def joined(text: str) -> str:
+    """Return Markdown of the same length, with blanks for the line breaks inside paragraphs."""
+    lines = text.split("\n")
+    parts, fence, above, depth = [lines[0]], "", "", 0
+    for number, line in enumerate(lines):
+        quote = _QUOTE.match(line) if ">" in line[:9] else None
+        own = line[quote.end() :] if quote else line
+        level = quote[0].count(">") if quote else 0
+        is_code = bool(fence)
+        if fence:
+            marks = line.strip(QUOTED_BLANKS)
+            fence = "" if marks.startswith(fence) and not marks.strip(fence[0]) else fence
+        elif ("```" in line or "~~~" in line) and (opening := FENCE.match(line)):
+            fence, is_code = opening["marks"], True
+        goes_on = not (is_code or not above or _BEGINS.match(own)) and (level in (0, depth))
+        if number:
+            quoted = " " * (len(line) - len(own)) + own
+            parts += [" ", quoted] if goes_on else ["\n", line]
+        above = "" if is_code or _ALONE.match(own) else own
+        depth = depth if goes_on else level
+    return "".join(parts)
 
 
 def without_html(text: str) -> str:

@@ -121,6 +121,9 @@ class Note:
     has_file: bool = False
     has_code: bool = False
     url: str | None = None  # deep link that opens the note where it lives
+    # Whether a line break inside a paragraph is but a space, as in CommonMark. The index decides
+    # otherwise where the note's own lines say so.
+    soft_breaks: bool = False
     # Changes whenever the note may have changed; None if the source has to read it to find out.
     stamp: str | None = None
 

@@ -33,6 +33,7 @@ class MatchedPassage:
     # The sentence closest in meaning, if one was looked for.
     sentence_start: int | None = None
     sentence_end: int | None = None
+    soft_breaks: bool = False  # whether a line break inside a paragraph is but a space
 
 
 @dataclass(frozen=True)

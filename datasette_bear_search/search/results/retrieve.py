@@ -12,7 +12,7 @@ from urllib.parse import quote
 from ...index.file.metadata import json_value
 from ...index.file.templates import shared_lines
 from ...index.run.chunking import line_hash
-from ...markdown import plain_text
+from ...markdown import joined, plain_text
 from ...notes import title_line
 from ...sqlite import execute, sqlite3
 from ..planning.planner import Plan
@@ -143,7 +143,10 @@ def passage_of(row: Mapping[str, Any]) -> MatchedPassage | None:
         return None
     start, end = row["start"], row["start"] + row["length"]
     text, heading = row["passage"] or row["title"], row["heading"] or None
-    return MatchedPassage(text, heading, start, end, row.get("passage_id"), row["line"])
+    return MatchedPassage(
+        *(text, heading, start, end, row.get("passage_id"), row["line"]),
+        soft_breaks=bool(row["soft_breaks"]),
+    )
 
 
 def _retrievers(planned: Plan, semantic: bool) -> tuple[str, ...]:
@@ -181,8 +184,8 @@ PASSAGE_TEXT = """ifnull(
 PASSAGE_COLUMNS = f"""case when passages.length > 0 then {PASSAGE_TEXT} end as passage,
   passages.heading, passages.line"""
 NOTE_COLUMNS = """passages.start, passages.length, notes.tags, notes.created, notes.modified,
-  notes.pinned, notes.archived, notes.encrypted, notes.language, notes.source, notes.key, notes.url,
-  sources.app, sources.heading_link"""
+  notes.pinned, notes.archived, notes.encrypted, notes.soft_breaks, notes.language, notes.source,
+  notes.key, notes.url, sources.app, sources.heading_link"""
 
 _DETAILS = f"""
 with places as materialized (
@@ -262,6 +265,8 @@ def _note(row: dict[str, Any], shared: Container[int]) -> FoundNote:
         end = len(row["title"]) - 1 if begins else end
         around = " " * end + around[end:]
     lines = re.finditer(r"[^\n]+", around) if shared else ()
+    if row["soft_breaks"]:
+        around = joined(around)
     return FoundNote(
         **note_fields(row, passage.heading if passage else None),
         passage=passage,

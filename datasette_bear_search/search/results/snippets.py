@@ -12,7 +12,7 @@ from itertools import islice
 from ...embeddings.base import Embedder
 from ...index.file.schema import OWN_TEXT, VECTORS
 from ...index.file.vectors import similarity
-from ...markdown import FENCE, plain_text, without_attributes, without_html
+from ...markdown import FENCE, joined, plain_text, without_attributes, without_html
 from ...notes import title_line
 from ...sqlite import sqlite3
 from ..planning.planner import Plan
@@ -90,14 +90,21 @@ _FACTS = tuple(field.name for field in fields(RankedNote))
 def readable(markdown: str) -> MarkedText:
     """Return Markdown as text that keeps its structure in few lines, with its code marked.
 
-    Items of a list are joined by dots, and cells of a table by bars.
+    Items of a list are joined by dots, cells of a table by bars, and its rows by slashes.
     """
     lines: list[str] = []
     items: list[str] = []
+    rows: list[str] = []
     code: list[str] | None = None
     for line in without_html(markdown).split("\n"):
         fence = FENCE.match(line)
         item = _ITEM.match(line)
+        if code is None and not fence and _is_row(line):
+            rows.append(_readable_row(line))
+            continue
+        if rows:
+            lines.append(" / ".join(filter(None, rows)))
+            rows = []
         if item and code is None and not fence:
             items.append(_item(item) + _readable_line(line[item.end() :]))
             continue
@@ -112,7 +119,7 @@ def readable(markdown: str) -> MarkedText:
             code.append(line.rstrip())
         else:
             lines.append(_readable_line(line))
-    lines.append(" · ".join(filter(None, items)))
+    lines += [" · ".join(filter(None, items)), " / ".join(filter(None, rows))]
     if code:
         lines.append(_coded("\n".join(code)))
     return MarkedText.read("\n".join(filter(str.strip, lines)))
@@ -130,12 +137,17 @@ def _item(match: re.Match[str]) -> str:
     return f"{number} {sign}" if number else sign
 
 
+def _is_row(line: str) -> bool:
+    return line.lstrip()[:1] == "|" and line.count("|") > 1
+
+
+def _readable_row(line: str) -> str:
+    cells = [plain_text(cell) for cell in line.strip().strip("|").split("|")]
+    return " | ".join(cell for cell in cells if cell.strip("-: "))
+
+
 def _readable_line(line: str) -> str:
-    stripped = line.strip()
-    if stripped.startswith("|") and stripped.count("|") > 1:
-        cells = [plain_text(cell) for cell in stripped.strip("|").split("|")]
-        return " | ".join(cell for cell in cells if cell.strip("-: "))
-    if stripped.startswith("#"):
+    if line.lstrip()[:1] == "#":
         line = without_attributes(line)
     if "`" not in line:
         return plain_text(line)
@@ -148,11 +160,12 @@ def _readable_line(line: str) -> str:
 
 def passage_text(passage: MatchedPassage, title: str) -> str:
     """Return a passage's Markdown without its heading, which is shown separately."""
-    first, _, rest = passage.text.strip().partition("\n")
+    text = joined(passage.text) if passage.soft_breaks else passage.text
+    first, _, rest = text.strip().partition("\n")
     heading = passage.heading.split(" › ")[-1] if passage.heading else title
     is_heading = plain_text(first).strip() == plain_text(heading).strip()
     is_heading = is_heading or bool(title_line(title, first))
-    return (rest if is_heading and rest.strip() else passage.text).strip()
+    return (rest if is_heading and rest.strip() else text).strip()
 
 
 def shortened(text: Text, characters: int) -> Text:
@@ -289,7 +302,7 @@ ranked as (
 )
 select
   passages.id, passages.note_id, passages.heading, passages.start, passages.length,
-  {PASSAGE_TEXT} as text
+  notes.soft_breaks, {PASSAGE_TEXT} as text
 from ranked
 join passages using (id)
 join notes on notes.id = ranked.note_id
@@ -314,7 +327,8 @@ def more_passages(
         "shown": json.dumps([hit.passage.id for hit in hits if hit.passage and hit.passage.id]),
     }
     found: dict[int, list[MatchedPassage]] = {}
-    for passage_id, note_id, heading, start, length, text in connection.execute(_SQL, parameters):
-        passage = MatchedPassage(text, heading or None, start, start + length, id=passage_id)
+    for id_, note_id, heading, start, length, is_soft, text in connection.execute(_SQL, parameters):
+        place = start, start + length, id_
+        passage = MatchedPassage(text, heading or None, *place, soft_breaks=bool(is_soft))
         found.setdefault(note_id, []).append(passage)
     return found

@@ -53,6 +53,7 @@ class ParsedFile:
     todos_open: int = 0  # in addition to those in the body
     todos_done: int = 0
     trashed: bool = False  # if the text says so
+    soft_breaks: bool = False  # whether a line break in a paragraph is a space
     title_line: str = ""  # if it isn't in the body; its tags and links belong to the note
 
 
@@ -299,6 +300,7 @@ class NoteFolder(FileSource, Incremental):
             modified=later(created, parsed.modified or timestamp_from_seconds(file.modified)),
             trashed=parsed.trashed or self._is_trashed(file.key),
             url=self._url(file, parsed.title),
+            soft_breaks=parsed.soft_breaks,
             stamp=prefix + ",".join(sorted(hashes | file_hashes)),
             **metadata.note_fields(),
             **self._with_files(files),

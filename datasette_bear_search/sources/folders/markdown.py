@@ -130,7 +130,8 @@ class MarkdownFolder(NoteFolder):
         title = title or first_heading(below) or name
         created = front_matter.date(properties, front_matter.CREATED) or file.day
         parsed = self._with_properties(properties, problem, title, body, created)
-        return replace(parsed, title_line=below[: len(below) - len(body)])
+        title_line = below[: len(below) - len(body)]
+        return replace(parsed, title_line=title_line, soft_breaks=True)
 
     def _url(self, file: File, title: str) -> str | None:
         if not self.url:

@@ -129,6 +129,7 @@ def parse(text: str, name: str) -> ParsedFile:
         front_matter.date(properties, [*front_matter.MODIFIED, "hugo_lastmod"]),
         todos_open=is_done.count(False),
         todos_done=is_done.count(True),
+        soft_breaks=True,
     )
 
 

@@ -59,8 +59,7 @@ _PIPE = "\x1f"
 
 
 def note_parser() -> MarkdownIt:
-    # This takes a millisecond. Single line breaks are kept, as in Bear and Obsidian. HTML is parsed
-    # to be shown as text.
+    # This takes a millisecond. HTML is parsed to be shown as text.
     options = {"breaks": True, "html": True, "linkify": True}
     markdown = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough", "linkify"])

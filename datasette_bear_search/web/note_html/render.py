@@ -37,16 +37,19 @@ def render(
     *,
     passage: tuple[int, int] | None = None,
     words: frozenset[str] = frozenset(),
+    soft_breaks: bool = False,
 ) -> Rendered:
     """Return a note's body as HTML.
 
     :param passage: offsets in the body; its blocks are marked, the first with id PASSAGE_ANCHOR
     :param words: words to mark everywhere, casefolded
+    :param soft_breaks: whether a line break inside a paragraph is but a space
     """
     start, end = _shown(body, passage)
     text = body[start:end]
     is_cut = len(text) < len(body)
     markdown = note_parser()
+    markdown.options["breaks"] = not soft_breaks
     env = {"tags": references.tags, "page": _Page(references, words)}
     try:
         tokens = markdown.parse(text, env)

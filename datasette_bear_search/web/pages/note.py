@@ -167,6 +167,7 @@ async def _note_page(
         # Don't mark the passage if it is the whole note.
         passage=(passage.start, passage.end) if passage and len(whole.passages) > 1 else None,
         words=words,
+        soft_breaks=whole.soft_breaks,
     )
     urls = Urls(datasette, request.args)
     results_url = None  # the search that led here, scrolled to this note
