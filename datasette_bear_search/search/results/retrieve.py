@@ -14,6 +14,7 @@ from ...index.file.templates import shared_lines
 from ...index.run.chunking import line_hash
 from ...markdown import joined, plain_text
 from ...notes import title_line
+from ...query.fts5 import unique
 from ...sqlite import execute, sqlite3
 from ..planning.planner import Plan
 from ..ranking.scores import rrf
@@ -27,6 +28,7 @@ from ..ranking.statement import (
 from ..ranking.statement_functions import functions_of
 from ..request import PAGE_SIZE
 from . import word_matches
+from .items import READ, kinds
 from .records import FIRST_HITS, MAX_NEAR, NEAR, NEAR_FIRST, Found, FoundNote, MatchedPassage
 
 NOTHING_CLOSE = "No note closely matches this."
@@ -217,6 +219,7 @@ select
     )),
     iif(passages.text is null, around_start + 1, 1), around_end - around_start
   ) as around,
+  iif(:whole, substr(notes.body, 1, {READ}), '') as whole,
   -- other sources that have the same note
   (
     select json_group_array(distinct source)
@@ -244,14 +247,27 @@ def _notes(
         if row["bm25"]
         and ((row["similarity"] or -1.0) < planned.closeness or row["language"] in planned.foreign)
     ]
-    places = word_matches.best_places(connection, planned, by_words)
+    # Nor does a note that has the words only in its title have an answer, so show its beginning.
+    starts = tuple(word_matches.beginnings(planned.terms)) if planned.shape != "sentence" else ()
+    titled = [
+        row["id"]
+        for row in rows
+        if row["bm25"] and any(start in row["title"].lower() for start in starts)
+    ]
+    ids = unique((*by_words, *titled))
+    places = word_matches.best_places(connection, planned, ids)
     shown = []
     for rank, row in enumerate(rows):
         place = places.get(row["id"])
+        if row["id"] in ids and not place:
+            row["passage_id"] = None
+        place = place if row["id"] in by_words else None
         row |= {"file_text": place.file_text, "file_name": place.file_name} if place else {}
         row["passage_id"] = (place and place.passage_id) or row["passage_id"]
         shown.append((row["id"], row["passage_id"], NEAR if rank >= FIRST_HITS else NEAR_FIRST))
-    found = checked_rows(connection, Statement(_DETAILS, {"rows": json.dumps(shown)}))
+    whole = bool(kinds(planned.filters))
+    details = Statement(_DETAILS, {"rows": json.dumps(shown), "whole": whole})
+    found = checked_rows(connection, details)
     if [row["id"] for row in found] != [row["id"] for row in rows]:
         raise sqlite3.DatabaseError("an index names a row that is missing")
     shared = shared_lines(connection)
@@ -274,6 +290,7 @@ def _note(row: dict[str, Any], shared: Container[int]) -> FoundNote:
         file_name=row.get("file_name", ""),
         around=around,
         around_start=row["around_start"] or 0,
+        whole=row["whole"] or "",
         goes_on=bool(row["goes_on"]),
         templates=tuple(line.start() for line in lines if line_hash(plain_text(line[0])) in shared),
         keyword_rank=row["lexical_rank"],

@@ -14,13 +14,16 @@ from ...index.file.schema import OWN_TEXT, VECTORS
 from ...index.file.vectors import similarity
 from ...markdown import FENCE, joined, plain_text, without_attributes, without_html
 from ...notes import title_line
+from ...query.fts5 import unique
 from ...sqlite import sqlite3
 from ..planning.planner import Plan
 from . import word_matches
+from .items import items, kinds
 from .marks import CHARACTERS, CODE, ELLIPSIS, SENTENCE, MarkedText, Text
 from .records import Found, FoundNote, Hit, MatchedPassage, RankedNote, Results
 from .retrieve import PASSAGE_TEXT
 from .sentences import (
+    IN_PASSAGE_WEIGHT,
     LINE_MARKS,
     Sentences,
     Span,
@@ -63,10 +66,15 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
     texts: list[tuple[str, str | None]] = []
     for note in found.hits:
         sentences = scored.get(note.id, [])
+        if items := _items(note, plan):
+            texts += [(items.text, note.language), *_said(note)]
+            chosen.append((note, note.passage and replace(note.passage, heading=None), items))
+            continue
+        if note.keyword_rank and not _says_words(sentences) and not _asks(note, plan):
+            sentences = []  # only the title or the tags have the words
         best = sentence_that_stands_out(note, plan, sentences)
         text = _shown_text(note, plan, sentences, best)
-        said = text.text, plain_text(note.title) or note.title, *note.tags
-        texts += [(each, note.language) for each in said]
+        texts += [(text.text, note.language), *_said(note)]
         chosen.append((note, _with_sentence(note, best), text))
     marked = iter(word_matches.marked(plan, texts))
     hits = (
@@ -82,6 +90,34 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
         for note, passage, text in chosen
     )
     return Results(**{**vars(found), "hits": tuple(hits)})
+
+
+def _said(note: FoundNote) -> list[tuple[str, str | None]]:
+    said = (plain_text(note.title) or note.title, *note.tags)
+    return [(each, note.language) for each in said]
+
+
+def _says_words(sentences: Sentences) -> bool:
+    return not sentences or any(words > IN_PASSAGE_WEIGHT for *_, words in sentences)
+
+
+def _asks(note: FoundNote, planned: Plan) -> bool:
+    return planned.shape == "sentence" and is_close(note, planned)
+
+
+def _items(note: FoundNote, planned: Plan) -> MarkedText | None:
+    """Return the to-dos, images, files, links or code that a search asks for, if it does."""
+    if not note.whole or note.encrypted or note.file_text:
+        return None
+    starts = word_matches.beginnings(planned.terms)
+    found: list[str] = []
+    for kind in kinds(planned.filters):
+        own = unique(tuple(items(note.whole, kind)))
+        # Those with the words first.
+        own = sorted(own, key=lambda each: not any(start in each.lower() for start in starts))
+        found.append(("\n" if kind == "code" else " · ").join(own))
+    text = readable("\n\n".join(filter(None, found)))
+    return shortened(text, SHOWN) if text.text else None
 
 
 _FACTS = tuple(field.name for field in fields(RankedNote))

@@ -404,3 +404,45 @@ def test_a_soft_break_ends_neither_a_sentence_nor_a_link(tmp_path, bear_index, s
 def test_rows_of_a_table_are_told_apart():
     table = "| Who | Where |\n|---|---|\n| Olu | Lagos |\n| Ada | London |\n\nText"
     assert readable(table).text == "Who | Where / Olu | Lagos / Ada | London\nText"
+
+
+ERRANDS = f"""# Errands
+
+{FILLER}
+
+- [x] buy nails
+- [ ] call the *roofer*
+1. [ ] pay the bill
+- TODO water the beans
+
+![The old roof](files/roof.png) ![[plan of the shed.jpg|300]] <img src="x/door.webp">
+See [the offer](https://roofs.example/a?b=c), https://weather.example/oslo. and [[Beans|beans]].
+
+```sh
+- [ ] no to-do
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "snippet"),
+    [
+        ("is:todo", "☐ call the roofer · ☐ pay the bill · ☐ water the beans"),
+        ("has:todo beans", "☐ water the beans · ☐ call the roofer · ☐ pay the bill"),
+        ("has:image", "The old roof · plan of the shed.jpg · door.webp"),
+        ("has:link", "the offer (roofs.example) · beans · weather.example/oslo"),
+        ("has:code", "- [ ] no to-do"),
+    ],
+)
+def test_a_search_for_a_kind_of_thing_shows_those(
+    tmp_path, bear_index, sidecar_path, text, snippet
+):
+    write_files(tmp_path / "notes", {"errands.md": ERRANDS, "Beans.md": "Beans"})
+    bear_index(path=tmp_path / "notes")
+    assert shown(sidecar_path, text)["Errands"].text == snippet
+
+
+def test_a_note_found_by_its_title_shows_its_beginning(index_notes):
+    path = index_notes([BearNote(f"# The cabin\n\nFirst of all. {FILLER}\n\n## Lamps\n\n{FILLER}")])
+    for mode in ("keyword", "hybrid"):
+        assert shown(path, "cabin", mode)["The cabin"].text.startswith("First of all.")
