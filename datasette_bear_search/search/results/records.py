@@ -91,6 +91,7 @@ class Hit(RankedNote):
     """A found note as everybody may see it: all of this is in the JSON API."""
 
     snippet: MarkedText  # the text that answers
+    sentence: tuple[int, int] | None  # the one that is marked, by offsets in the note's body
     marked_title: MarkedText  # as displayed
     marked_tags: tuple[MarkedText, ...]
     why: str  # for people: "words, 3rd · meaning, 1st (0.71) · title"

@@ -68,18 +68,21 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
         sentences = scored.get(note.id, [])
         if items := _items(note, plan):
             texts += [(items.text, note.language), *_said(note)]
-            chosen.append((note, note.passage and replace(note.passage, heading=None), items))
+            passage = note.passage and replace(note.passage, heading=None)
+            chosen.append((note, passage, None, items))
             continue
         if note.keyword_rank and not _says_words(sentences) and not _asks(note, plan):
             sentences = []  # only the title or the tags have the words
         best = sentence_that_stands_out(note, plan, sentences)
         text = _shown_text(note, plan, sentences, best)
         texts += [(text.text, note.language), *_said(note)]
-        chosen.append((note, _with_sentence(note, best), text))
+        place = (best[0] + note.around_start, best[1] + note.around_start) if best else None
+        chosen.append((note, _with_sentence(note, place), place, text))
     marked = iter(word_matches.marked(plan, texts))
     hits = (
         Hit(
             **{name: getattr(note, name) for name in _FACTS} | {"passage": passage},
+            sentence=sentence,
             snippet=MarkedText(text.text, (*text.spans, *next(marked).spans)),
             marked_title=next(marked),
             marked_tags=tuple(islice(marked, len(note.tags))),
@@ -87,7 +90,7 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
             in_file=bool(note.file_text),
             file=note.file_name or None,
         )
-        for note, passage, text in chosen
+        for note, passage, sentence, text in chosen
     )
     return Results(**{**vars(found), "hits": tuple(hits)})
 
@@ -289,7 +292,7 @@ def _with_sentence(note: FoundNote, sentence: Span | None) -> MatchedPassage | N
     passage = note.passage
     if passage is None or sentence is None:
         return passage
-    start, end = (note.around_start + place for place in sentence)
+    start, end = sentence
     if not passage.start <= start < end <= passage.end:
         return passage
     return replace(passage, sentence_start=start, sentence_end=end)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from markdown_it.token import Token
 
 from ...markdown import plain_text
+from ...search.results.marks import CHARACTERS, SENTENCE
 from ..pages.urls import PASSAGE_ANCHOR
 from .dialect import TooMuchMarkup, note_parser
 from .renderer import Heading, References, _Page, heading_anchor, marked_words_html
@@ -36,23 +37,26 @@ def render(
     references: References,
     *,
     passage: tuple[int, int] | None = None,
+    sentence: tuple[int, int] | None = None,
     words: frozenset[str] = frozenset(),
     soft_breaks: bool = False,
 ) -> Rendered:
     """Return a note's body as HTML.
 
     :param passage: offsets in the body; its blocks are marked, the first with id PASSAGE_ANCHOR
+    :param sentence: offsets in the body of the sentence that answers
     :param words: words to mark everywhere, casefolded
     :param soft_breaks: whether a line break inside a paragraph is but a space
     """
     start, end = _shown(body, passage)
     text = body[start:end]
     is_cut = len(text) < len(body)
+    marked = _with_sentence(text, sentence[0] - start, sentence[1] - start) if sentence else text
     markdown = note_parser()
     markdown.options["breaks"] = not soft_breaks
     env = {"tags": references.tags, "page": _Page(references, words)}
     try:
-        tokens = markdown.parse(text, env)
+        tokens = markdown.parse(marked, env)
     except TooMuchMarkup:
         first, last = (max(0, offset - start) for offset in passage or (0, 0))
         html = _plain_html(text[:first], text[first:last], text[last:], words)
@@ -66,6 +70,22 @@ def render(
         has_passage = _mark_blocks(tokens, first, last)
     html = markdown.renderer.render(tokens, markdown.options, env)
     return Rendered(sanitized(html, references.own_url), headings, has_passage, is_cut)
+
+
+def _with_sentence(text: str, start: int, end: int) -> str:
+    """Return the text with characters around a sentence, unless it isn't one or is in a block."""
+    sentence = text[max(0, start) : end]
+    line = text[text.rfind("\n", 0, max(0, start)) + 1 : start].lstrip()
+    is_block = line[:1] == "|" or sentence[:1] == "|" or "```" in sentence or "~~~" in sentence
+    if start < 0 or is_block or "\n\n" in sentence or not sentence.strip():
+        return text
+    opening, closing = CHARACTERS[SENTENCE]
+    kept = (each.translate(_NO_MARKS) for each in (text[:start], sentence, text[end:]))
+    before, sentence, after = kept
+    return f"{before}{opening}{sentence}{closing}{after}"
+
+
+_NO_MARKS = {ord(character): None for character in CHARACTERS[SENTENCE]}
 
 
 def outline(body: str) -> tuple[Heading, ...]:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from ...languages import TOKEN, is_unspaced
 from ...notes import scheme_of
+from ...search.results.marks import CHARACTERS, SENTENCE
 from ..pages.urls import PASSAGE_ANCHOR
 from .attachments import FileLink
 from .sanitizing import allowed_schemes
@@ -56,6 +57,8 @@ def heading_anchor(heading: str) -> str:
 
 
 _WORD = re.compile(r"[^\W_]+")
+_SENTENCE = tuple(CHARACTERS[SENTENCE])
+_SENTENCE_MARKS = re.compile(f"([{''.join(_SENTENCE)}])")
 _SIZE = re.compile(r"\d+(?:x\d+)?")  # Obsidian: ![[roof.png|300]]
 
 
@@ -64,9 +67,23 @@ class _Page:
     references: References
     words: frozenset[str]
     open_links: list[str] = field(default_factory=list)  # the HTML tag of each: "a" or "span"
+    in_sentence: bool = False  # whether the text is in the sentence that answers
+
+    def html(self, text: str) -> str:
+        """Return text as HTML, with the words and the sentence marked."""
+        parts = []
+        for part in _SENTENCE_MARKS.split(text):
+            if part in _SENTENCE:
+                self.in_sentence = part == _SENTENCE[0]
+            elif part:
+                html = marked_words_html(part, self.words)
+                parts.append(f"<{SENTENCE}>{html}</span>" if self.in_sentence else html)
+        return "".join(parts)
 
     def address(self, target: str) -> str | None:
         """Return the URL for a link's target; None if it leads nowhere or is unsafe."""
+        for mark in _SENTENCE:
+            target = target.replace(mark, "").replace(quote(mark), "")
         scheme = scheme_of(target)
         if scheme is None:
             if target.startswith("//"):
@@ -80,16 +97,16 @@ class _Renderer(RendererHTML):
     """Renders tokens, with one method per kind; other kinds are rendered as in CommonMark."""
 
     def text(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        return marked_words_html(tokens[index].content, env["page"].words)
+        return env["page"].html(tokens[index].content)
 
     def code_inline(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        code = marked_words_html(tokens[index].content, env["page"].words)
+        code = env["page"].html(tokens[index].content)
         return f"<code>{code}</code>"
 
     def fence(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         # With a tabindex, the block can be scrolled from the keyboard.
         attributes = self.renderAttrs(tokens[index])
-        code = marked_words_html(tokens[index].content, env["page"].words)
+        code = env["page"].html(tokens[index].content)
         return f'<pre tabindex="0"{attributes}><code>{code}</code></pre>\n'
 
     code_block = fence  # type: ignore[assignment]
@@ -122,7 +139,7 @@ class _Renderer(RendererHTML):
     def image(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         page, token = env["page"], tokens[index]
         source = str(token.attrGet("src") or "")
-        alt = self.renderInlineAsText(token.children or (), options, env)
+        alt = _SENTENCE_MARKS.sub("", self.renderInlineAsText(token.children or (), options, env))
         if scheme_of(source) in ("http", "https"):
             name = f"image from {urlsplit(source).hostname or 'another site'}"
             return _link(source, f"{alt} ({name})" if alt else name, page, "bear-image")
@@ -148,7 +165,7 @@ class _Renderer(RendererHTML):
         if address:
             return _link(address, token.content, page)
         label, title = token.content, "No note in the index has this title"
-        label = marked_words_html(label, page.words)
+        label = page.html(label)
         return f'<span class="bear-missing" title="{title}">{label}</span>'
 
     def tag(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -191,7 +208,7 @@ _DIRECTED = frozenset(
 
 
 def _link(address: str, label: str, page: _Page, css_class: str = "") -> str:
-    html = marked_words_html(label, page.words)
+    html = page.html(label)
     if "a" in page.open_links:  # links can't be nested
         return html
     attribute = f' class="{css_class}"' if css_class else ""

@@ -34,7 +34,7 @@ _CLASSES = {
     "ol": {"footnotes-list"},
     "pre": {"bear-front-matter", "bear-plain"},
     "section": {"footnotes"},
-    "span": {"bear-file", "bear-missing"},
+    "span": {"bear-file", "bear-missing", "bear-sentence"},
     "sup": {"footnote-ref"},
     "td": {"bear-left", "bear-center", "bear-right"},
     "th": {"bear-left", "bear-center", "bear-right"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -32,7 +33,7 @@ from ..requests.errors import PageError
 from ..requests.responses import PART_HEADERS
 from .cards import open_link
 from .similar import NO_SUCH_NOTE, SIMILAR_SIZE, SIMILAR_TIME_LIMIT_MS, SIMILAR_TOO_SLOW
-from .urls import PASSAGE_ANCHOR, Urls, note_url, tag_url
+from .urls import OF_NOTE, PASSAGE_ANCHOR, Urls, note_url, tag_url
 
 # Texts of attached files to show. Each page of a PDF is one text.
 MAX_FILE_TEXTS = 20
@@ -136,12 +137,13 @@ async def _other_result(request: Request, database: Database, note_id: int, step
     place = next((place for place, hit in enumerate(hits) if hit.id == note_id), None)
     urls = Urls(database.ds, MultiParams(arguments))
     if place is None or not 0 <= place + step < len(hits):
-        return Response.redirect(urls.search(drop=("passage",)))
+        return Response.redirect(urls.search(drop=OF_NOTE))
     place += step
     page = (offset + place) // PAGE_SIZE * PAGE_SIZE
     hit = hits[place]
     passage = hit.passage.id if hit.passage else None
-    return Response.redirect(urls.note(hit.id, passage, **({"_next": str(page)} if page else {})))
+    more = {"_next": str(page)} if page else {}
+    return Response.redirect(urls.note(hit.id, passage, hit.sentence, **more))
 
 
 async def _note_page(
@@ -166,13 +168,14 @@ async def _note_page(
         _references(datasette, whole, files),
         # Don't mark the passage if it is the whole note.
         passage=(passage.start, passage.end) if passage and len(whole.passages) > 1 else None,
+        sentence=_sentence(datasette, request),
         words=words,
         soft_breaks=whole.soft_breaks,
     )
     urls = Urls(datasette, request.args)
     results_url = None  # the search that led here, scrolled to this note
-    if set(request.args) - {"passage"}:
-        results_url = f"{urls.search(drop=('passage',))}#note-{whole.id}"
+    if set(request.args) - set(OF_NOTE):
+        results_url = f"{urls.search(drop=OF_NOTE)}#note-{whole.id}"
     context = {
         "note": whole,
         "page_url": urls.note(whole.id, passage.id if passage else None),
@@ -203,6 +206,15 @@ async def _note_page(
         context["is_preview"] = True
         return responses.part_response("_bear_note.html", datasette, request, context)
     return await _note_html(datasette, request, context)
+
+
+def _sentence(datasette: Datasette, request: Request) -> tuple[int, int] | None:
+    """Read the offsets of the sentence to mark. They don't fit a text with masks."""
+    match = _SENTENCE.fullmatch(request.args.get("sentence") or "")
+    return (int(match[1]), int(match[2])) if match and not settings.redacts(datasette) else None
+
+
+_SENTENCE = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 
 def _file_texts(

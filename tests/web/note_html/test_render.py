@@ -501,3 +501,33 @@ def test_ordinary_markup_stays_below_the_limits():
     assert [
         body[:20] for body in [*long, table, numbers] if render(body, REFERENCES).is_plain
     ] == []
+
+
+def test_a_soft_break_is_a_space():
+    assert html("one\ntwo  \nthree", soft_breaks=True) == "<p>one\ntwo<br>\nthree</p>"
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence", "expected"),
+    [
+        ("First. Second. Third.", "Second.", "<p>First. [Second.] Third.</p>"),
+        ("- [ ] *One* two. Three.", "*One* two.", "[<em>[One]</em>[ two.] Three."),
+        ("See [the *roof*](Roof), ok.", "See [the *roof*](Roof), ok.", "[roof]</em></a>[, ok.]"),
+        ("**Bold one.** More.", "**Bold one.**", "<strong>[Bold one.]</strong> More."),
+        ("Go to https://a.example/b", "Go to https://a.example/b", 'href="https://a.example/b"'),
+        ("Run `rm x`. Then", "Run `rm x`.", "[Run ]<code>[rm x]</code>[.] Then"),
+        ("one\ntwo. three", "one\ntwo.", "[one]<br>\n[two.] three"),
+        ("| a | b |\n|---|---|\n| c d | e |", "| c d | e |", "<td>c d</td>"),
+    ],
+)
+def test_the_sentence_that_answers_is_marked(body, sentence, expected):
+    start = body.index(sentence)
+    text = html(body, sentence=(start, start + len(sentence)))
+    text = re.sub(r'<span class="bear-sentence">(.*?)</span>', r"[\1]", text)
+    assert expected.removeprefix("[<em>") in text
+
+
+@given(st.integers(-3, 60), st.integers(-3, 60))
+def test_no_sentence_leaves_its_marks_in_the_text(start, end):
+    body = "# One\n- two [three](Roof).\n\n```\nfour\n```\n| a |\n|---|\n https://a.example"
+    assert not re.search("[⟪⟫]|%E2%9F", html(body, sentence=(start, end)))
