@@ -1,7 +1,8 @@
 """A note's Markdown → safe HTML with the passage and words marked, and the note's outline.
 
-Three measures protect the browser from what people paste into notes: HTML is shown as text, an
-address becomes a link only if its scheme is allowed, and the result is sanitized.
+Three measures protect the browser from what people paste into notes: of HTML, a few elements stay
+without their attributes; an address becomes a link only if its scheme is allowed; and the result
+is sanitized.
 """
 
 from __future__ import annotations
@@ -9,14 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markdown_it.token import Token
 
 from ...markdown import plain_text
 from ...search.results.marks import CHARACTERS, SENTENCE
 from ..pages.urls import PASSAGE_ANCHOR
+from . import elements
 from .dialect import TooMuchMarkup, note_parser
-from .renderer import Heading, References, _Page, heading_anchor, marked_words_html
+from .renderer import (
+    Heading,
+    References,
+    _Page,
+    anchor_key,
+    heading_anchor,
+    marked_words_html,
+)
 from .sanitizing import sanitized
 
 # Characters. Only a part of a longer note is shown: markdown-it reads about 300,000 per second.
@@ -54,7 +64,7 @@ def render(
     marked = _with_sentence(text, sentence[0] - start, sentence[1] - start) if sentence else text
     markdown = note_parser()
     markdown.options["breaks"] = not soft_breaks
-    env = {"tags": references.tags, "page": _Page(references, words)}
+    env: dict[str, Any] = {"tags": references.tags, "page": _Page(references, words)}
     try:
         tokens = markdown.parse(marked, env)
     except TooMuchMarkup:
@@ -63,7 +73,10 @@ def render(
         return Rendered(sanitized(html, None), (), first < last, is_cut, is_plain=True)
     tokens = list(_without_tag_lines(tokens)) or tokens
     lines_above = _line(body, start)
+    page = env["page"]
     headings = _with_anchors(tokens, lines_above)
+    page.anchors |= _anchors(tokens, headings)
+    page.is_search = bool(passage or words)
     has_passage = False
     if passage and passage[0] < passage[1]:
         first, last = (_line(body, offset) - lines_above for offset in (passage[0], passage[1] - 1))
@@ -150,6 +163,30 @@ def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, .
         line = token.map[0] if token.map else 0
         headings.append(Heading(level, text, lines_above + line + 1, anchor))
     return tuple(headings)
+
+
+def _anchors(tokens: Sequence[Token], headings: Sequence[Heading]) -> dict[str, str]:
+    """Return the places of a note that links may name: its headings, blocks and HTML anchors."""
+    found: dict[str, str] = {}
+    own = [token for token in tokens if token.type == "heading_open"]
+    for token, heading in zip(own, headings):
+        name = key = anchor_key(heading.text)
+        count = 0
+        while name in found:  # GitHub numbers headings with the same text
+            count += 1
+            name = f"{key}{count}"
+        found[name] = heading.anchor
+        if given := (token.meta or {}).get("id"):
+            found.setdefault(anchor_key(given), heading.anchor)
+    for token in tokens:
+        for child in token.children or ():
+            if child.type == "block_id":
+                found["^" + child.content] = ""
+            elif child.type == "html_inline" and (element := elements.read(child.content)):
+                name = element.attributes.get("id") or element.attributes.get("name") or ""
+                if key := anchor_key(name):
+                    found.setdefault(key, f"n-{key}")
+    return found
 
 
 def _without_tag_lines(tokens: Sequence[Token]) -> Iterator[Token]:
