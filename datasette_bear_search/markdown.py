@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+
+from .notes import LONGEST_TITLE
 
 # Everything that str.strip() strips: a passage of nothing else would end before it begins.
 _SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
@@ -126,25 +127,27 @@ def breaks_are_soft(text: str, *, by_default: bool) -> bool:
 
     :param by_default: what it is in the note's app: a space in CommonMark, a new line in Bear
     """
-    lines = text[:BREAKS_READ].split("\n")
+    text = text[:BREAKS_READ]
+    if "```" in text:
+        text = "\n".join(f"\n{text}".split("\n```")[::2])  # without code
     # Lines that the next one continues. A break before a shorter line than MIN_WRAPPED was meant.
-    lengths = [
-        len(line)
-        for line, following in pairwise(lines)
-        if following and line and not _ALONE.match(line) and not _BEGINS.match(following)
-    ]
+    lengths = [*map(len, _CONTINUED.findall(text))]
     short = sum(length < MIN_WRAPPED for length in lengths)
     wrapped = sum(MIN_WRAPPED <= length <= MAX_WRAPPED for length in lengths)
     if by_default:
         return short <= MOSTLY * len(lengths) or len(lengths) == 1
-    long = sum(len(line) >= MIN_WRAPPED and not _ALONE.match(line) for line in lines)
-    too_long = sum(len(line) > MAX_WRAPPED and not _ALONE.match(line) for line in lines)
-    return wrapped > 1 and wrapped > short and too_long <= (1 - NEARLY_ALL) * long
+    if wrapped < 2 or wrapped <= short:
+        return False
+    long = [len(line) for line in text.split("\n") if len(line) >= MIN_WRAPPED and line[0] != "|"]
+    return sum(length > MAX_WRAPPED for length in long) <= (1 - NEARLY_ALL) * len(long)
 
 
 # Columns at which programs and people wrap lines, and shares of a text's lines.
 MIN_WRAPPED, MAX_WRAPPED, MOSTLY, NEARLY_ALL = 60, 100, 0.7, 0.9
 BREAKS_READ = 20_000  # characters
+_CONTINUED = re.compile(
+    r"^(?=[^\n]*\w)([^\n#|`~<=\0][^\n]*)(?<![ \\])\n(?=[ \t]*[^\s#|`~<=>*+\-\d\[])", re.MULTILINE
+)
 # Lines that no line continues, and those that continue none.
 _ALONE = re.compile(
     r"[ \t]*(?:[#|\0]|$|```|~~~|<[!/a-zA-Z]|([-*_=])(?:[ \t]*\1){2,}[ \t]*$)|.*(?:[ \t]{2}|\\)$"
@@ -192,6 +195,12 @@ def _text_of_html(match: re.Match[str]) -> str:
 
 def _without_emphasis(text: str) -> str:
     """Blank emphasis, but keep a star or underscore alone: ``A* search``, ``*args``."""
+    if len(text) > LONGEST_TITLE or ("*" not in text and "_" not in text):
+        blanked = _EMPHASIS.sub(_blank, text)
+        # That pairs are complete is checked for each mark only where it is quick or they aren't.
+        marks = [text.count(mark) - blanked.count(mark) for mark in "*_"]
+        if not any(count % 2 for count in marks):
+            return blanked
     opened: list[list[int]] = []  # place and length of each mark
     lone: list[list[int]] = []
 

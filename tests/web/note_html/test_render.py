@@ -86,7 +86,6 @@ def test_the_notes_own_tags_lead_to_the_search_for_them(body, expected):
         ("[[Roof|the leak]]", '<a href="/note/1">the leak</a>'),
         ("[[Roof/Ridge|there]]", '<a href="/note/1#h-ridge">there</a>'),
         ("![[Roof]]", '<a href="/note/1">Roof</a>'),
-        ("[[/Plan for May]]", '<a href="#h-plan-for-may">Plan for May</a>'),
         ("[the deck](plans/Deck.md)", '<a href="/note/2">the deck</a>'),
         ("[[Gone]]",
         '<span class="bear-missing" title="No note in the index has this title">Gone</span>'),
