@@ -145,9 +145,7 @@ def breaks_are_soft(text: str, *, by_default: bool) -> bool:
 # Columns at which programs and people wrap lines, and shares of a text's lines.
 MIN_WRAPPED, MAX_WRAPPED, MOSTLY, NEARLY_ALL = 60, 100, 0.7, 0.9
 BREAKS_READ = 20_000  # characters
-_CONTINUED = re.compile(
-    r"^(?=[^\n]*\w)([^\n#|`~<=\0][^\n]*)(?<![ \\])\n(?=[ \t]*[^\s#|`~<=>*+\-\d\[])", re.MULTILINE
-)
+_CONTINUED = re.compile(r"^([^\n#|`~<=].*)(?<![ \\])\n(?=[ \t]*[^\s#|`~<=>*+\-\d\[])", re.MULTILINE)
 # Lines that no line continues, and those that continue none.
 _ALONE = re.compile(
     r"[ \t]*(?:[#|\0]|$|```|~~~|<[!/a-zA-Z]|([-*_=])(?:[ \t]*\1){2,}[ \t]*$)|.*(?:[ \t]{2}|\\)$"

@@ -1,7 +1,7 @@
 """What a result shows: a snippet or passage, and in it the sentence closest to the query.
 
 Tests ``markdown.py``, ``search/results/word_matches.py``, ``search/results/sentences.py``,
-``search/results/marks.py`` and ``search/results/retrieve.py``.
+``search/results/items.py``, ``search/results/marks.py`` and ``search/results/retrieve.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A note's Markdown as HTML: what people see, what is marked, and that nothing runs.
 
-Tests ``web/note_html/dialect.py``, ``web/note_html/renderer.py`` and
+Tests ``web/note_html/dialect.py``, ``web/note_html/callouts.py``, ``web/note_html/elements.py``,
+``web/note_html/code.py``, ``web/note_html/formulas.py``, ``web/note_html/renderer.py`` and
 ``web/note_html/sanitizing.py``.
 """
 
