@@ -63,7 +63,7 @@ def _in_line(line: str, kind: str) -> Iterator[str]:
         target = match["wrapped"] or match["target"]
         label = match["label"].strip()
         is_image = bool(match["mark"]) or _is_image(target)
-        is_file = not _ADDRESS.match(target) and suffix(target)
+        is_file = not _ADDRESS.match(target) and bool(suffix(target))
         if (kind == "image" and is_image) or (kind == "file" and is_file and not is_image):
             yield label or _name(target)
         elif kind == "link" and not match["mark"]:

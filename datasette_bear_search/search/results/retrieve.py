@@ -14,7 +14,6 @@ from ...index.file.templates import shared_lines
 from ...index.run.chunking import line_hash
 from ...markdown import joined, plain_text
 from ...notes import title_line
-from ...query.fts5 import unique
 from ...sqlite import execute, sqlite3
 from ..planning.planner import Plan
 from ..ranking.scores import rrf
@@ -254,7 +253,7 @@ def _notes(
         for row in rows
         if row["bm25"] and any(start in row["title"].lower() for start in starts)
     ]
-    ids = unique((*by_words, *titled))
+    ids = [*dict.fromkeys((*by_words, *titled))]
     places = word_matches.best_places(connection, planned, ids)
     shown = []
     for rank, row in enumerate(rows):

@@ -62,7 +62,7 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
         [note for note in found.hits if len(note.around) > SHOWN or may_mark(note, plan)],
         embedder if "semantic" in found.retrievers else None,
     )
-    chosen = []
+    chosen: list[tuple[FoundNote, MatchedPassage | None, Span | None, MarkedText]] = []
     texts: list[tuple[str, str | None]] = []
     for note in found.hits:
         sentences = scored.get(note.id, [])
@@ -115,9 +115,11 @@ def _items(note: FoundNote, planned: Plan) -> MarkedText | None:
     starts = word_matches.beginnings(planned.terms)
     found: list[str] = []
     for kind in kinds(planned.filters):
-        own = unique(tuple(items(note.whole, kind)))
         # Those with the words first.
-        own = sorted(own, key=lambda each: not any(start in each.lower() for start in starts))
+        own = sorted(
+            unique(items(note.whole, kind)),
+            key=lambda each: not any(start in each.lower() for start in starts),
+        )
         found.append(("\n" if kind == "code" else " · ").join(own))
     text = readable("\n\n".join(filter(None, found)))
     return shortened(text, SHOWN) if text.text else None

@@ -92,7 +92,7 @@ def _with_sentence(text: str, start: int, end: int) -> str:
     is_block = line[:1] == "|" or sentence[:1] == "|" or "```" in sentence or "~~~" in sentence
     if start < 0 or is_block or "\n\n" in sentence or not sentence.strip():
         return text
-    opening, closing = CHARACTERS[SENTENCE]
+    opening, closing = (*CHARACTERS[SENTENCE],)
     kept = (each.translate(_NO_MARKS) for each in (text[:start], sentence, text[end:]))
     before, sentence, after = kept
     return f"{before}{opening}{sentence}{closing}{after}"

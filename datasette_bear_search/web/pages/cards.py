@@ -142,8 +142,8 @@ def lead(snippet: MarkedText) -> tuple[int, int]:
     if sentence := next((span for span in snippet.spans if span.kind == SENTENCE), None):
         # From the beginning, or from a line's, if the whole sentence still fits.
         lines = (match.end() for match in re.finditer(r"\n", text[: sentence.start]))
-        starts = (it for it in (0, *lines) if sentence.end - it <= LEAD)
-        start = next(starts, sentence.start)
+        fitting = (it for it in (0, *lines) if sentence.end - it <= LEAD)
+        start = next(fitting, sentence.start)
         end = max(LEAD, sentence.end - start)
     else:
         places = [span.start for span in snippet.spans if span.kind == MATCH]

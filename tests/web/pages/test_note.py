@@ -134,7 +134,8 @@ async def test_the_json_has_the_whole_note(serve, path, ask):
     assert set(note) == {
         "id", "source", "key", "title", "url", "app", "tags", "created", "modified", "pinned",
         "archived", "trashed",
-        "encrypted", "todos_open", "todos_done", "has_image", "has_file", "has_code", "body",
+        "encrypted", "todos_open", "todos_done", "has_image", "has_file", "has_code", "soft_breaks",
+        "body",
         "attachments", "files", "passages",
         "links", "backlinks", "outline",
     }  # fmt: skip
