@@ -162,13 +162,14 @@ async def _note_page(
     url = url_at_heading(whole.url, whole.heading_link, passage.heading if passage else None)
     # Long notes take a while, so block neither the event loop nor one of the few SQL threads.
     title, body = whole_title(whole.title, whole.body)
+    sentence = _sentence(datasette, request)
     rendered = await asyncio.to_thread(
         render.render,
         body,
         _references(datasette, whole, files),
         # Don't mark the passage if it is the whole note.
         passage=(passage.start, passage.end) if passage and len(whole.passages) > 1 else None,
-        sentence=_sentence(datasette, request),
+        sentence=sentence,
         words=words,
         soft_breaks=whole.soft_breaks,
     )
@@ -178,7 +179,7 @@ async def _note_page(
         results_url = f"{urls.search(drop=OF_NOTE)}#note-{whole.id}"
     context = {
         "note": whole,
-        "page_url": urls.note(whole.id, passage.id if passage else None),
+        "page_url": urls.note(whole.id, passage.id if passage else None, sentence),
         "title": Markup(renderer.marked_words_html(plain_text(title) or "Untitled", words)),
         "html": Markup(rendered.html),  # sanitized
         "outline": rendered.outline,
