@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .notes import LONGEST_TITLE
+
 # Everything that str.strip() strips: a passage of nothing else would end before it begins.
 _SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 EMPTY = "\0" + _SPACES
@@ -73,6 +75,11 @@ _HTML = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
+# Pandoc's and kramdown's attributes at the end of a heading: {#id .class key=value}
+_ATTRIBUTES = re.compile(
+    r"[ \t]+\{:?[ \t]*(?:[#.][^\s{}]+|[\w-]+=(?:\"[^\"\n{}]*\"|[^\s\"{}]+)|-)"
+    r"(?:[ \t]+[^\n{}]*)?\}(?=[ \t]*(?:#+[ \t]*)?$)"
+)
 # Any character that may be markup inside a line: a quick test for text without any.
 _MARKUP = re.compile(r"[\[<*_=~`|\\]")
 # Marks that open before a word or close after one, unlike those in 2 * 3, 2**3 and snake_case.
@@ -120,9 +127,72 @@ def blanked_inside(text: str) -> str:
     text = _BRACKETS.sub(_blank, text)
     if "](" in text:  # an image inside of a link
         text = _BRACKETS.sub(_blank, text)
-    text = _EMPHASIS.sub(_blank, text)
+    text = _without_emphasis(text)
     is_table = "\n|" in text or text.lstrip()[:1] == "|"
     return text.replace("|", " ") if is_table else text
+
+
+def without_attributes(heading: str) -> str:
+    """Return a heading without the attributes at its end: ``Setup {#setup .unnumbered}``."""
+    return _ATTRIBUTES.sub("", heading) if "{" in heading else heading
+
+
+def breaks_are_soft(text: str, *, by_default: bool) -> bool:
+    """Return whether a line break inside a paragraph is but a space, judging by a text's lines.
+
+    :param by_default: what it is in the note's app: a space in CommonMark, a new line in Bear
+    """
+    text = text[:BREAKS_READ]
+    if "```" in text:
+        text = "\n".join(f"\n{text}".split("\n```")[::2])  # without code
+    # Lines that the next one continues. A break before a shorter line than MIN_WRAPPED was meant.
+    lengths = [*map(len, _CONTINUED.findall(text))]
+    short = sum(length < MIN_WRAPPED for length in lengths)
+    wrapped = sum(MIN_WRAPPED <= length <= MAX_WRAPPED for length in lengths)
+    if by_default:
+        return short <= MOSTLY * len(lengths) or len(lengths) == 1
+    if wrapped < 2 or wrapped <= short:
+        return False
+    long = [len(line) for line in text.split("\n") if len(line) >= MIN_WRAPPED and line[0] != "|"]
+    return sum(length > MAX_WRAPPED for length in long) <= (1 - NEARLY_ALL) * len(long)
+
+
+# Columns at which programs and people wrap lines, and shares of a text's lines.
+MIN_WRAPPED, MAX_WRAPPED, MOSTLY, NEARLY_ALL = 60, 100, 0.7, 0.9
+BREAKS_READ = 20_000  # characters
+_CONTINUED = re.compile(r"^([^\n#|`~<=].*)(?<![ \\])\n(?=[ \t]*[^\s#|`~<=>*+\-\d\[])", re.MULTILINE)
+# Lines that no line continues, and those that continue none.
+_ALONE = re.compile(
+    r"[ \t]*(?:[#|\0]|$|```|~~~|<[!/a-zA-Z]|([-*_=])(?:[ \t]*\1){2,}[ \t]*$)|.*(?:[ \t]{2}|\\)$"
+)
+_BEGINS = re.compile(
+    r"[ \t]*(?:[#|]|\s*$|```|~~~|[-*+][ \t]|\d{1,9}[.)][ \t]|<[!/a-zA-Z]|\[\^?[^\[\]\n]+\]:"
+    r"|([-*_=])(?:[ \t]*\1){2,}[ \t]*$)"
+)
+_QUOTE = re.compile(r"(?:[ \t]{0,3}>)+[ \t]?")
+
+
+def joined(text: str) -> str:
+    """Return Markdown of the same length, with blanks for the line breaks inside paragraphs."""
+    lines = text.split("\n")
+    parts, fence, above, depth = [lines[0]], "", "", 0
+    for number, line in enumerate(lines):
+        quote = _QUOTE.match(line) if ">" in line[:9] else None
+        own = line[quote.end() :] if quote else line
+        level = quote[0].count(">") if quote else 0
+        is_code = bool(fence)
+        if fence:
+            marks = line.strip(QUOTED_BLANKS)
+            fence = "" if marks.startswith(fence) and not marks.strip(fence[0]) else fence
+        elif ("```" in line or "~~~" in line) and (opening := FENCE.match(line)):
+            fence, is_code = opening["marks"], True
+        goes_on = not (is_code or not above or _BEGINS.match(own)) and (level in (0, depth))
+        if number:
+            quoted = " " * (len(line) - len(own)) + own
+            parts += [" ", quoted] if goes_on else ["\n", line]
+        above = "" if is_code or _ALONE.match(own) else own
+        depth = depth if goes_on else level
+    return "".join(parts)
 
 
 def without_html(text: str) -> str:
@@ -134,6 +204,42 @@ def _text_of_html(match: re.Match[str]) -> str:
     if match[0][0] != "<":
         return match[0]  # code
     return match["alt"] or (" " if match["break"] else "")
+
+
+def _without_emphasis(text: str) -> str:
+    """Blank emphasis, but keep a star or underscore alone: ``A* search``, ``*args``."""
+    if len(text) > LONGEST_TITLE or ("*" not in text and "_" not in text):
+        blanked = _EMPHASIS.sub(_blank, text)
+        # That pairs are complete is checked for each mark only where it is quick or they aren't.
+        marks = [text.count(mark) - blanked.count(mark) for mark in "*_"]
+        if not any(count % 2 for count in marks):
+            return blanked
+    opened: list[list[int]] = []  # place and length of each mark
+    lone: list[list[int]] = []
+
+    def blank(match: re.Match[str]) -> str:
+        mark = match[0]
+        if mark[0] not in "*_":
+            return _blank(match)
+        start, length = match.start(), len(mark)
+        if start and not text[start - 1].isspace():
+            while opened and length:
+                used = min(length, opened[-1][1])
+                length -= used
+                opened[-1][1] -= used
+                if not opened[-1][1]:
+                    opened.pop()
+        if length and not text[match.end() : match.end() + 1].isspace():
+            opened.append([match.end() - length, length])
+        elif length:
+            lone.append([match.end() - length, length])
+        return "\0" * len(mark)
+
+    blanked, end, parts = _EMPHASIS.sub(blank, text), 0, []
+    for place, length in sorted([*lone, *opened]):
+        parts += [blanked[end:place], text[place : place + length]]
+        end = place + length
+    return "".join([*parts, blanked[end:]])
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 # Separates the texts of two attached files: a form feed.
 NEXT_FILE = "\f"
-# Characters. A longer first line is a paragraph, not a title.
-LONGEST_TITLE = 160
+# Characters. A longer title is cut, and its whole line is kept in the body: cutting at 160 costs
+# Cranfield, whose titles are long, .0018 nDCG@10 by words, and 250 costs nothing.
+LONGEST_TITLE = 250
 # The start of a Markdown heading: "# Title", "## Title ##".
 _HEADING = re.compile(r"#{1,6}[ \t]+")
 
@@ -99,7 +100,7 @@ class Note:
 
     key: str  # the note's id, unique within its source
     title: str = field(default="", repr=False)
-    # Markdown without the title line; empty for an encrypted note.
+    # Markdown without the title line, unless the title was cut; empty for an encrypted note.
     body: str = field(default="", repr=False)
     tags: tuple[Tag, ...] = ()
     links: tuple[Link, ...] = ()
@@ -120,8 +121,19 @@ class Note:
     has_file: bool = False
     has_code: bool = False
     url: str | None = None  # deep link that opens the note where it lives
+    # Whether a line break inside a paragraph is but a space, as in CommonMark. The index decides
+    # otherwise where the note's own lines say so.
+    soft_breaks: bool = False
     # Changes whenever the note may have changed; None if the source has to read it to find out.
     stamp: str | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.title) <= LONGEST_TITLE:
+            return
+        line = " ".join(self.title.split())
+        object.__setattr__(self, "title", short_title(line))
+        if not self.encrypted and not title_line(self.title, self.body):
+            object.__setattr__(self, "body", f"{line}\n\n{self.body}")
 
     def fingerprint(self) -> str:
         """Return a hash of the whole note, apart from its stamp."""
@@ -159,19 +171,41 @@ def can_be_opened(url: str | None) -> bool:
 
 def without_title_line(text: str, title: str) -> str:
     """Return the Markdown without its first line, if that is the title."""
-    # Its words would count twice. A long paragraph stays: only its beginning is shown as a title.
+    # Its words would count twice. Bear uses the first line of any text as its title: a paragraph
+    # that is too long for one stays as it is, with its links.
     first, _, rest = text.lstrip("\n").partition("\n")
-    is_title = _HEADING.match(first) or first.strip() == title
-    if title and is_title and len(title) <= LONGEST_TITLE:
-        return rest.lstrip("\n")
-    return text
+    is_title = first.strip() == title and len(title) <= LONGEST_TITLE
+    return rest.lstrip("\n") if title and (is_title or _HEADING.match(first)) else text
 
 
 def short_title(title: str) -> str:
-    """Return the title to show, cut short where Bear uses a whole paragraph as the title."""
+    """Return a title as notes have it, cut if it is long."""
     if len(title) <= LONGEST_TITLE:
         return title
-    return title[:LONGEST_TITLE].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    return title[: LONGEST_TITLE - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+
+
+def title_line(title: str, body: str) -> int:
+    """Return where the body's first line ends if it is a title that was cut; 0 if it isn't.
+
+    :param title: the note's title as cut by ``Note``
+    """
+    if title[-1:] != "…" or len(title) < LONGEST_TITLE // 2:
+        return 0
+    line = body[: len(body) - len(body.lstrip())] + body.lstrip().partition("\n")[0]
+    # Markup may differ.
+    begins = _NO_LETTERS.sub("", title)[:_COMPARED_LETTERS]
+    return len(line) if begins and _NO_LETTERS.sub("", line).startswith(begins) else 0
+
+
+_NO_LETTERS = re.compile(r"[\W_]+")
+_COMPARED_LETTERS = 100
+
+
+def whole_title(title: str, body: str) -> tuple[str, str]:
+    """Return a note's whole title, and its body with blanks where that is: offsets stay."""
+    end = title_line(title, body)
+    return (body[:end].strip("# \n"), " " * end + body[end:]) if end else (title, body)
 
 
 def fold_tag(name: str) -> str:

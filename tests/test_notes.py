@@ -1,4 +1,4 @@
-"""Text on its way to terminals and agents, without what nobody sees but programs obey."""
+"""Titles, and text on its way to terminals and agents without what only programs see."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from datasette_bear_search.notes import (
     BREAKS,
     INVISIBLE,
+    LONGEST_TITLE,
+    Note,
     printable,
     printable_json,
     printable_lines,
+    whole_title,
     without_parent_tags,
 )
 
@@ -70,3 +73,24 @@ def test_parents_of_other_tags_are_left_out():
         "homework",
         "home/garden/beds",
     ]
+
+
+LONG = " ".join(f"word{number}" for number in range(60))
+
+
+@pytest.mark.parametrize("body", ["Text", "", LONG, f"{LONG}\n\nText", f"**{LONG}**\nText"])
+def test_a_title_that_was_cut_is_whole_in_the_body_once(body):
+    note = Note("a", LONG, body)
+    assert len(note.title) <= LONGEST_TITLE
+    assert note.body.count("word59") == 1
+    assert whole_title(note.title, note.body)[0].strip("*") == LONG
+    assert "word" not in whole_title(note.title, note.body)[1]
+
+
+def test_an_encrypted_notes_body_stays_empty():
+    assert Note("a", LONG, encrypted=True).body == ""
+
+
+def test_a_short_title_is_nowhere_else():
+    note = Note("a", "A title with an ellipsis…", "A title with an ellipsis in the text")
+    assert whole_title(note.title, note.body) == (note.title, note.body)

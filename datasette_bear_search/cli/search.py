@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ..notes import ForeseenError, can_be_opened, counted, printable, printable_lines
+from ..notes import ForeseenError, can_be_opened, counted, printable, printable_lines, whole_title
 from ..query.filter_values import InvalidParameter
 from ..query.filters import FILTERS, Filter
 from ..query.query import MODES
@@ -154,7 +154,8 @@ def bear_search(
             terminal.say("Another program is using the index. Waiting for it …")
         if show is not None:
             note = library.note(show)
-            output.echo(f"# {note.title}", "", *printable_lines(note.body).split("\n"))
+            title, body = whole_title(note.title, note.body)
+            output.echo(f"# {title}", "", *printable_lines(body.lstrip()).split("\n"))
             return
         if why is not None:
             output.echo(_why(library, why, " ".join(words), limit, page_options))

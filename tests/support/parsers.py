@@ -17,7 +17,7 @@ from datasette_bear_search.index.file import notes
 from datasette_bear_search.index.file.schema import create
 from datasette_bear_search.index.run import chunking
 from datasette_bear_search.markdown import plain_text
-from datasette_bear_search.notes import Note, fold_tag, short_title, text_hash
+from datasette_bear_search.notes import Note, fold_tag, text_hash, title_line, whole_title
 from datasette_bear_search.query import query, suggest
 from datasette_bear_search.search.redaction import masking
 from datasette_bear_search.search.results import marks, sentences, snippets
@@ -204,7 +204,7 @@ def _shown(body: str) -> None:
 
 
 def _note_rows(body: str) -> None:
-    notes.note_rows("notes", [Note("a", short_title(body), body, attachments=body)], 256)
+    notes.note_rows("notes", [Note("a", body, body, attachments=body)], 256)
 
 
 @cache
@@ -255,7 +255,8 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "titles": lambda body: (
         markdown_metadata.title_of("", body),
         markdown_metadata.without_title(body, body),
-        short_title(body),
+        whole_title("a" * 200 + "…", body),
+        title_line(body, body),
         fold_tag(body),
         text_hash("", body),
         renderer.heading_anchor(body),

@@ -9,6 +9,7 @@ from itertools import count
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from ...markdown import breaks_are_soft
 from ...notes import Link, LinkedFile, Note, Tag, files_of, fold_tag, text_hash
 from ...sources.base import Source, SourceConfig
 from ...sqlite import sqlite3
@@ -41,7 +42,16 @@ _FIELDS = (
 )
 _FLAGS = ("pinned", "archived", "trashed", "encrypted", "has_image", "has_file", "has_code")
 COLUMNS = (
-    *(*_FIELDS, "attachment_names", "has_link", "tags", "source", "fingerprint", "text_hash"),
+    *(
+        *_FIELDS,
+        "attachment_names",
+        "has_link",
+        "soft_breaks",
+        "tags",
+        "source",
+        "fingerprint",
+        "text_hash",
+    ),
     "language",
 )
 _field_values = attrgetter(*_FIELDS)
@@ -80,7 +90,8 @@ def _values(source_name: str, note: Note) -> dict[str, Value]:
     hashes = note.fingerprint(), text_hash(note.title, note.body)
     names = _json(note.attachment_names)
     has_link = bool(note.links) or "://" in note.body
-    fields = (*_field_values(note), names, has_link, tags, source_name, *hashes)
+    is_soft = breaks_are_soft(note.body, by_default=note.soft_breaks)
+    fields = (*_field_values(note), names, has_link, is_soft, tags, source_name, *hashes)
     return dict(zip(COLUMNS, fields))
 
 

@@ -39,6 +39,7 @@ create table notes (
   has_image integer,
   has_file integer,
   has_code integer,
+  soft_breaks integer,  -- whether a line break inside a paragraph is but a space
   url text,
   source text references sources(name),
   key text,

@@ -60,6 +60,7 @@ class NoteDetail(ListedNote):
     has_image: bool
     has_file: bool
     has_code: bool
+    soft_breaks: bool  # whether a line break inside a paragraph is but a space
     body: str
     attachments: str  # the text recognized in images and files
     files: tuple[tuple[str, str], ...]  # those with text: name ("" if unknown) and text
@@ -168,7 +169,16 @@ def matched_words(
     return frozenset(word.casefold() for words in found for word in languages.tokens(words))
 
 
-_FLAGS = ("pinned", "archived", "trashed", "encrypted", "has_image", "has_file", "has_code")
+_FLAGS = (
+    "pinned",
+    "archived",
+    "trashed",
+    "encrypted",
+    "has_image",
+    "has_file",
+    "has_code",
+    "soft_breaks",
+)
 
 _NOTE = f"""
 select

@@ -159,7 +159,7 @@ Found = TypeVar("Found", "FoundNote", "SimilarNote")
 
 # Fields with whole texts, and fields with parts of a note's text, which may cut off a secret.
 _WHOLE = frozenset(("title", "key", "heading", "attachments", "reasons", "files", "file_name"))
-_PARTS = frozenset(("around", "file_text", "text"))
+_PARTS = frozenset(("around", "file_text", "text", "whole"))
 
 
 def masked_record(record: Record, *texts: str) -> Record:

@@ -33,6 +33,7 @@ class MatchedPassage:
     # The sentence closest in meaning, if one was looked for.
     sentence_start: int | None = None
     sentence_end: int | None = None
+    soft_breaks: bool = False  # whether a line break inside a paragraph is but a space
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class FoundNote(RankedNote):
     # The passage with those near it, and its offset in the note.
     around: str = ""
     around_start: int = 0
+    whole: str = ""  # the note's body, if the search asks for its to-dos, images, links or code
     goes_on: bool = False  # whether the note has more text after it
     templates: tuple[int, ...] = ()  # offsets in it of lines that many notes share
 
@@ -89,6 +91,7 @@ class Hit(RankedNote):
     """A found note as everybody may see it: all of this is in the JSON API."""
 
     snippet: MarkedText  # the text that answers
+    sentence: tuple[int, int] | None  # the one that is marked, by offsets in the note's body
     marked_title: MarkedText  # as displayed
     marked_tags: tuple[MarkedText, ...]
     why: str  # for people: "words, 3rd · meaning, 1st (0.71) · title"

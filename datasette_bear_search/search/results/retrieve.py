@@ -12,7 +12,8 @@ from urllib.parse import quote
 from ...index.file.metadata import json_value
 from ...index.file.templates import shared_lines
 from ...index.run.chunking import line_hash
-from ...markdown import plain_text
+from ...markdown import joined, plain_text
+from ...notes import title_line
 from ...sqlite import execute, sqlite3
 from ..planning.planner import Plan
 from ..ranking.scores import rrf
@@ -26,6 +27,7 @@ from ..ranking.statement import (
 from ..ranking.statement_functions import functions_of
 from ..request import PAGE_SIZE
 from . import word_matches
+from .items import READ, kinds
 from .records import FIRST_HITS, MAX_NEAR, NEAR, NEAR_FIRST, Found, FoundNote, MatchedPassage
 
 NOTHING_CLOSE = "No note matches closely."
@@ -142,7 +144,10 @@ def passage_of(row: Mapping[str, Any]) -> MatchedPassage | None:
         return None
     start, end = row["start"], row["start"] + row["length"]
     text, heading = row["passage"] or row["title"], row["heading"] or None
-    return MatchedPassage(text, heading, start, end, row.get("passage_id"), row["line"])
+    return MatchedPassage(
+        *(text, heading, start, end, row.get("passage_id"), row["line"]),
+        soft_breaks=bool(row["soft_breaks"]),
+    )
 
 
 def _retrievers(planned: Plan, semantic: bool) -> tuple[str, ...]:
@@ -180,8 +185,8 @@ PASSAGE_TEXT = """ifnull(
 PASSAGE_COLUMNS = f"""case when passages.length > 0 then {PASSAGE_TEXT} end as passage,
   passages.heading, passages.line"""
 NOTE_COLUMNS = """passages.start, passages.length, notes.tags, notes.created, notes.modified,
-  notes.pinned, notes.archived, notes.encrypted, notes.language, notes.source, notes.key, notes.url,
-  sources.app, sources.heading_link"""
+  notes.pinned, notes.archived, notes.encrypted, notes.soft_breaks, notes.language, notes.source,
+  notes.key, notes.url, sources.app, sources.heading_link"""
 
 _DETAILS = f"""
 with places as materialized (
@@ -213,6 +218,7 @@ select
     )),
     iif(passages.text is null, around_start + 1, 1), around_end - around_start
   ) as around,
+  iif(:whole, substr(notes.body, 1, {READ}), '') as whole,
   -- other sources that have the same note
   (
     select json_group_array(distinct source)
@@ -240,14 +246,27 @@ def _notes(
         if row["bm25"]
         and ((row["similarity"] or -1.0) < planned.closeness or row["language"] in planned.foreign)
     ]
-    places = word_matches.best_places(connection, planned, by_words)
+    # Nor does a note that has the words only in its title have an answer, so show its beginning.
+    starts = tuple(word_matches.beginnings(planned.terms)) if planned.shape != "sentence" else ()
+    titled = [
+        row["id"]
+        for row in rows
+        if row["bm25"] and any(start in row["title"].lower() for start in starts)
+    ]
+    ids = [*dict.fromkeys((*by_words, *titled))]
+    places = word_matches.best_places(connection, planned, ids)
     shown = []
     for rank, row in enumerate(rows):
         place = places.get(row["id"])
+        if row["id"] in ids and not place:
+            row["passage_id"] = None
+        place = place if row["id"] in by_words else None
         row |= {"file_text": place.file_text, "file_name": place.file_name} if place else {}
         row["passage_id"] = (place and place.passage_id) or row["passage_id"]
         shown.append((row["id"], row["passage_id"], NEAR if rank >= FIRST_HITS else NEAR_FIRST))
-    found = checked_rows(connection, Statement(_DETAILS, {"rows": json.dumps(shown)}))
+    whole = bool(kinds(planned.filters))
+    details = Statement(_DETAILS, {"rows": json.dumps(shown), "whole": whole})
+    found = checked_rows(connection, details)
     if [row["id"] for row in found] != [row["id"] for row in rows]:
         raise sqlite3.DatabaseError("an index names a row that is missing")
     shared = shared_lines(connection)
@@ -256,7 +275,13 @@ def _notes(
 
 def _note(row: dict[str, Any], shared: Container[int]) -> FoundNote:
     passage, around = passage_of(row), row["around"] or ""
+    if end := title_line(row["title"], around):  # the part that isn't in the title may answer
+        begins = around.startswith(row["title"][:-1])
+        end = len(row["title"]) - 1 if begins else end
+        around = " " * end + around[end:]
     lines = re.finditer(r"[^\n]+", around) if shared else ()
+    if row["soft_breaks"]:
+        around = joined(around)
     return FoundNote(
         **note_fields(row, passage.heading if passage else None),
         passage=passage,
@@ -264,6 +289,7 @@ def _note(row: dict[str, Any], shared: Container[int]) -> FoundNote:
         file_name=row.get("file_name", ""),
         around=around,
         around_start=row["around_start"] or 0,
+        whole=row["whole"] or "",
         goes_on=bool(row["goes_on"]),
         templates=tuple(line.start() for line in lines if line_hash(plain_text(line[0])) in shared),
         keyword_rank=row["lexical_rank"],

@@ -12,14 +12,18 @@ from itertools import islice
 from ...embeddings.base import Embedder
 from ...index.file.schema import OWN_TEXT, VECTORS
 from ...index.file.vectors import similarity
-from ...markdown import FENCE, plain_text, without_html
+from ...markdown import FENCE, joined, plain_text, without_attributes, without_html
+from ...notes import title_line
+from ...query.fts5 import unique
 from ...sqlite import sqlite3
 from ..planning.planner import Plan
 from . import word_matches
+from .items import items, kinds
 from .marks import CHARACTERS, CODE, ELLIPSIS, SENTENCE, MarkedText, Text
 from .records import Found, FoundNote, Hit, MatchedPassage, RankedNote, Results
 from .retrieve import PASSAGE_TEXT
 from .sentences import (
+    IN_PASSAGE_WEIGHT,
     LINE_MARKS,
     Sentences,
     Span,
@@ -58,19 +62,27 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
         [note for note in found.hits if len(note.around) > SHOWN or may_mark(note, plan)],
         embedder if "semantic" in found.retrievers else None,
     )
-    chosen = []
+    chosen: list[tuple[FoundNote, MatchedPassage | None, Span | None, MarkedText]] = []
     texts: list[tuple[str, str | None]] = []
     for note in found.hits:
         sentences = scored.get(note.id, [])
+        if items := _items(note, plan):
+            texts += [(items.text, note.language), *_said(note)]
+            passage = note.passage and replace(note.passage, heading=None)
+            chosen.append((note, passage, None, items))
+            continue
+        if note.keyword_rank and not _says_words(sentences) and not _asks(note, plan):
+            sentences = []  # only the title or the tags have the words
         best = sentence_that_stands_out(note, plan, sentences)
         text = _shown_text(note, plan, sentences, best)
-        said = text.text, plain_text(note.title) or note.title, *note.tags
-        texts += [(each, note.language) for each in said]
-        chosen.append((note, _with_sentence(note, best), text))
+        texts += [(text.text, note.language), *_said(note)]
+        place = (best[0] + note.around_start, best[1] + note.around_start) if best else None
+        chosen.append((note, _with_sentence(note, place), place, text))
     marked = iter(word_matches.marked(plan, texts))
     hits = (
         Hit(
             **{name: getattr(note, name) for name in _FACTS} | {"passage": passage},
+            sentence=sentence,
             snippet=MarkedText(text.text, (*text.spans, *next(marked).spans)),
             marked_title=next(marked),
             marked_tags=tuple(islice(marked, len(note.tags))),
@@ -78,9 +90,39 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
             in_file=bool(note.file_text),
             file=note.file_name or None,
         )
-        for note, passage, text in chosen
+        for note, passage, sentence, text in chosen
     )
     return Results(**{**vars(found), "hits": tuple(hits)})
+
+
+def _said(note: FoundNote) -> list[tuple[str, str | None]]:
+    said = (plain_text(note.title) or note.title, *note.tags)
+    return [(each, note.language) for each in said]
+
+
+def _says_words(sentences: Sentences) -> bool:
+    return not sentences or any(words > IN_PASSAGE_WEIGHT for *_, words in sentences)
+
+
+def _asks(note: FoundNote, planned: Plan) -> bool:
+    return planned.shape == "sentence" and is_close(note, planned)
+
+
+def _items(note: FoundNote, planned: Plan) -> MarkedText | None:
+    """Return the to-dos, images, files, links or code that a search asks for, if it does."""
+    if not note.whole or note.encrypted or note.file_text:
+        return None
+    starts = word_matches.beginnings(planned.terms)
+    found: list[str] = []
+    for kind in kinds(planned.filters):
+        # Those with the words first.
+        own = sorted(
+            unique(items(note.whole, kind)),
+            key=lambda each: not any(start in each.lower() for start in starts),
+        )
+        found.append(("\n" if kind == "code" else " · ").join(own))
+    text = readable("\n\n".join(filter(None, found)))
+    return shortened(text, SHOWN) if text.text else None
 
 
 _FACTS = tuple(field.name for field in fields(RankedNote))
@@ -89,14 +131,21 @@ _FACTS = tuple(field.name for field in fields(RankedNote))
 def readable(markdown: str) -> MarkedText:
     """Return Markdown as text that keeps its structure in few lines, with its code marked.
 
-    Items of a list are joined by dots, and cells of a table by bars.
+    Items of a list are joined by dots, cells of a table by bars, and its rows by slashes.
     """
     lines: list[str] = []
     items: list[str] = []
+    rows: list[str] = []
     code: list[str] | None = None
     for line in without_html(markdown).split("\n"):
         fence = FENCE.match(line)
         item = _ITEM.match(line)
+        if code is None and not fence and _is_row(line):
+            rows.append(_readable_row(line))
+            continue
+        if rows:
+            lines.append(" / ".join(filter(None, rows)))
+            rows = []
         if item and code is None and not fence:
             items.append(_item(item) + _readable_line(line[item.end() :]))
             continue
@@ -111,7 +160,7 @@ def readable(markdown: str) -> MarkedText:
             code.append(line.rstrip())
         else:
             lines.append(_readable_line(line))
-    lines.append(" · ".join(filter(None, items)))
+    lines += [" · ".join(filter(None, items)), " / ".join(filter(None, rows))]
     if code:
         lines.append(_coded("\n".join(code)))
     return MarkedText.read("\n".join(filter(str.strip, lines)))
@@ -129,11 +178,18 @@ def _item(match: re.Match[str]) -> str:
     return f"{number} {sign}" if number else sign
 
 
+def _is_row(line: str) -> bool:
+    return line.lstrip()[:1] == "|" and line.count("|") > 1
+
+
+def _readable_row(line: str) -> str:
+    cells = [plain_text(cell) for cell in line.strip().strip("|").split("|")]
+    return " | ".join(cell for cell in cells if cell.strip("-: "))
+
+
 def _readable_line(line: str) -> str:
-    stripped = line.strip()
-    if stripped.startswith("|") and stripped.count("|") > 1:
-        cells = [plain_text(cell) for cell in stripped.strip("|").split("|")]
-        return " | ".join(cell for cell in cells if cell.strip("-: "))
+    if line.lstrip()[:1] == "#":
+        line = without_attributes(line)
     if "`" not in line:
         return plain_text(line)
     # Take out code first, because * and _ mean emphasis only outside of it.
@@ -145,10 +201,12 @@ def _readable_line(line: str) -> str:
 
 def passage_text(passage: MatchedPassage, title: str) -> str:
     """Return a passage's Markdown without its heading, which is shown separately."""
-    first, _, rest = passage.text.strip().partition("\n")
+    text = joined(passage.text) if passage.soft_breaks else passage.text
+    first, _, rest = text.strip().partition("\n")
     heading = passage.heading.split(" › ")[-1] if passage.heading else title
     is_heading = plain_text(first).strip() == plain_text(heading).strip()
-    return (rest if is_heading and rest.strip() else passage.text).strip()
+    is_heading = is_heading or bool(title_line(title, first))
+    return (rest if is_heading and rest.strip() else text).strip()
 
 
 def shortened(text: Text, characters: int) -> Text:
@@ -236,7 +294,7 @@ def _with_sentence(note: FoundNote, sentence: Span | None) -> MatchedPassage | N
     passage = note.passage
     if passage is None or sentence is None:
         return passage
-    start, end = (note.around_start + place for place in sentence)
+    start, end = sentence
     if not passage.start <= start < end <= passage.end:
         return passage
     return replace(passage, sentence_start=start, sentence_end=end)
@@ -285,7 +343,7 @@ ranked as (
 )
 select
   passages.id, passages.note_id, passages.heading, passages.start, passages.length,
-  {PASSAGE_TEXT} as text
+  notes.soft_breaks, {PASSAGE_TEXT} as text
 from ranked
 join passages using (id)
 join notes on notes.id = ranked.note_id
@@ -310,7 +368,8 @@ def more_passages(
         "shown": json.dumps([hit.passage.id for hit in hits if hit.passage and hit.passage.id]),
     }
     found: dict[int, list[MatchedPassage]] = {}
-    for passage_id, note_id, heading, start, length, text in connection.execute(_SQL, parameters):
-        passage = MatchedPassage(text, heading or None, start, start + length, id=passage_id)
+    for id_, note_id, heading, start, length, is_soft, text in connection.execute(_SQL, parameters):
+        place = start, start + length, id_
+        passage = MatchedPassage(text, heading or None, *place, soft_breaks=bool(is_soft))
         found.setdefault(note_id, []).append(passage)
     return found

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ...notes import Link, LinkedFile, Note, Tag, short_title, without_title_line
+from ...notes import Link, LinkedFile, Note, Tag, without_title_line
 from ...sqlite import sqlite3
 from ..base import SourceError
 from ..files import readonly
@@ -316,7 +316,7 @@ def _notes(
             facts |= {name: max(count, 0) for name, count in counts.items()}
         yield Note(
             key=key,
-            title=short_title(title),
+            title=title,
             body=without_title_line(text, title),
             tags=tags.get(pk, ()),
             links=links.get(pk, ()),

@@ -234,14 +234,14 @@ def _version(note: Note) -> tuple[str, bool]:
 
 def _with_text(note: Note, bundle: _Bundle, keys: Mapping[str, str]) -> Note:
     if note.encrypted:
-        return replace(note, title=short_title(note.title), tags=())
+        return replace(note, tags=())
     text = decode(bundle.archive.read(bundle.text_key, largest=LARGEST_NOTE))
     title = first_line(text) or ("" if note.url else bundle.name)
     body = without_title_line(text, title)
     pinned = {tag.name.lower() for tag in note.tags}
     return replace(
         note,
-        title=short_title(title),
+        title=title,
         body=body,
         tags=tuple(Tag(name, pinned=name.lower() in pinned) for name in tags(text)),
         links=tuple(link for link in links(text, keys) if link.key != note.key),
@@ -293,10 +293,12 @@ def links(text: str, keys: Mapping[str, str]) -> list[Link]:
     found: list[tuple[int, str, str]] = []  # position, key, label
     for match in WIKI_LINK.finditer(prose):
         title = match["target"].strip()
-        while title and title not in keys:  # [[Title/Heading]], or a title with a "/" in it
+        while (
+            title and short_title(title) not in keys
+        ):  # [[Title/Heading]], or a title with a "/" in it
             title = title.rpartition("/")[0].strip()
         if title:
-            found.append((match.start(), keys[title], title))
+            found.append((match.start(), keys[short_title(title)], title))
     for match in _BEAR_LINK.finditer(prose):
         for key in parse_qs(urlsplit(match[2]).query).get("id", ()):
             if key in keys:

@@ -14,6 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -99,7 +100,8 @@ class NotesZip(MarkdownFolder):
             return parsed
         body = "\n".join(lines).lstrip("\n")
         created = front_matter.date(properties, front_matter.CREATED)
-        return self._with_properties(properties, "", parsed.title, body, created)
+        found = self._with_properties(properties, "", parsed.title, body, created)
+        return replace(found, soft_breaks=parsed.soft_breaks)
 
 
 class _Contents(Archive):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from ...notes import Link, LinkedFile, Note, Tag, short_title
+from ...notes import Link, LinkedFile, Note, Tag
 from ..base import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
 from ..files.archive import DOCUMENTS, LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File
 from ..files.file_source import FileSource
@@ -55,6 +55,7 @@ class ParsedFile:
     todos_open: int = 0  # in addition to those in the body
     todos_done: int = 0
     trashed: bool = False  # if the text says so
+    soft_breaks: bool = False  # whether a line break in a paragraph is a space
     title_line: str = ""  # if it isn't in the body; its tags and links belong to the note
 
 
@@ -228,7 +229,7 @@ class NoteFolder(FileSource, Incremental):
     def _settings(self) -> tuple[object, ...]:
         """Return everything but the file itself that determines the resulting note."""
         # Increase the number when the format of the stamps changes.
-        return (type(self).__name__, self.encoding, self.inline_tags, self.folder_tags, 2)
+        return (type(self).__name__, self.encoding, self.inline_tags, self.folder_tags, 3)
 
     def _metadata(self, body: str) -> Metadata:
         return extract_metadata(body)
@@ -307,7 +308,7 @@ class NoteFolder(FileSource, Incremental):
         )
         return Note(
             key=file.key,
-            title=short_title(parsed.title),
+            title=parsed.title,
             body=parsed.body,
             # In alphabetical order, without duplicates that differ only in case.
             tags=tuple(map(Tag, sorted({tag.lower(): tag for tag in reversed(tags)}.values()))),
@@ -316,6 +317,7 @@ class NoteFolder(FileSource, Incremental):
             modified=later(created, parsed.modified or timestamp_from_seconds(file.modified)),
             trashed=parsed.trashed or self._is_trashed(file.key),
             url=self._url(file, parsed.title),
+            soft_breaks=parsed.soft_breaks,
             stamp=prefix + ",".join(sorted(hashes | file_hashes)),
             **metadata.note_fields(),
             **self._with_files(files),
@@ -331,7 +333,7 @@ class NoteFolder(FileSource, Incremental):
         for link in targets:
             path = self._without_suffix(link.path)
             hashes.add(_name_hash(path) + ("/" if "/" in path else ""))
-            if self.whole_names or path.startswith("id:"):
+            if link.is_wiki or self.whole_names or path.startswith("id:"):
                 hashes.add(alias_hash(path))
             key = resolver.resolve(link.path, folder, is_wiki=link.is_wiki)
             if key is None and path != link.path:
@@ -394,7 +396,7 @@ class LinkResolver:
             for is_folder, other, key in self._by_name.get(path.rpartition("/")[2], ())
             if other == path or other.endswith("/" + path)
         ]
-        return min(nearest)[-1] if nearest else None
+        return min(nearest)[-1] if nearest else self._by_alias.get(alias_hash(path))
 
 
 class _LinkedFiles:

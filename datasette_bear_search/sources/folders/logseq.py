@@ -133,7 +133,10 @@ class LogseqGraph(NoteFolder):
         for key in folder.files.keys() - known.keys():
             with suppress(Unreadable):  # read_changed() reports it
                 start = folder.head(key, PROPERTIES_SIZE)
-                if b"::" in start or start.startswith(b"---"):
+                if suffix(key) == org.SUFFIX:
+                    names = org.names(decode(start, self.encoding))
+                    found[key] = ",".join(sorted(map(alias_hash, names)))
+                elif b"::" in start or start.startswith(b"---"):
                     text = decode(start[: start.rfind(b"\n") + 1] or start, self.encoding)
                     properties, below, _ = front_matter.split(text)
                     properties |= _page_properties(below)[0]
@@ -143,7 +146,10 @@ class LogseqGraph(NoteFolder):
         return found
 
     def _url(self, file: File, title: str) -> str:
-        return f"{NOTE_URL}{quote(self.graph, safe='')}?page={quote(title, safe='')}"
+        # Logseq knows a page by its property "title", if it has one.
+        is_journal = _journal_day(file.key, file.name) is not None
+        page = quote(self._link_name(file.key) if is_journal else title, safe="")
+        return f"{NOTE_URL}{quote(self.graph, safe='')}?page={page}"
 
     def _parse(self, file: File, text: str) -> ParsedFile:
         if file.suffix == org.SUFFIX:

@@ -102,7 +102,7 @@ class MarkdownFolder(NoteFolder):
         for key in folder.files.keys() - known.keys():
             if suffix(key) == org.SUFFIX:
                 with suppress(Unreadable):  # read_changed() reports it
-                    names = org.ids(decode(folder.read(key, largest=LARGEST_NOTE)))
+                    names = org.names(decode(folder.read(key, largest=LARGEST_NOTE)))
                     found[key] = ",".join(sorted(map(alias_hash, names)))
         return found
 
@@ -122,7 +122,8 @@ class MarkdownFolder(NoteFolder):
             return ParsedFile(*says, page.has_image, page.problem)
         if file.suffix not in MARKDOWN_SUFFIXES:
             return ParsedFile(file.name, without_title_line(text, file.name), created=file.day)
-        return self._parse_markdown(file, text, file.name if self.names_are_titles else name)
+        parsed = self._parse_markdown(file, text, file.name if self.names_are_titles else name)
+        return replace(parsed, soft_breaks=not self.names_are_titles)
 
     def _url(self, file: File, title: str) -> str | None:
         if not self.url:

@@ -32,6 +32,13 @@ _READ = frozenset(
     """.split()
 )
 _RULE = re.compile(r"\|[-+|]{2,}")
+# Other names in links: org-roam's, and Logseq's.
+_TITLE = re.compile(r"^#\+title:[ \t]*(\S.*)", re.IGNORECASE | re.MULTILINE)
+_ROAM_ALIASES = re.compile(
+    r"^[ \t]*(?::roam_aliases:|#\+roam_alias(?:es)?:)(.*)", re.IGNORECASE | re.MULTILINE
+)
+_ALIASES = re.compile(r"^#\+alias(?:es)?:(.*)", re.IGNORECASE | re.MULTILINE)
+_QUOTED = re.compile(r'"([^"]+)"|([^\s"]+)')
 _ID = re.compile(r"^[ \t]*:ID:[ \t]+(\S+)", re.IGNORECASE | re.MULTILINE)
 _LINK = re.compile(r"\[\[([^\[\]\n]+)\](?:\[([^\[\]\n]+)\])?\]")
 _WRAPPED = re.compile(r"(\[\[[^\[\]\n]+\]\[[^\[\]\n]*)\n[ \t]*([^\[\]\n]*\]\])")
@@ -39,9 +46,15 @@ _CODE = re.compile(r"(?<![\w=~])([=~])([^\s=~](?:[^=~\n]*[^\s=~])?)\1(?![\w=~])"
 _WEEKDAY = re.compile(r"[\[<](\d{4}-\d\d-\d\d)(?: [^\s\d\]>]+)?( \d\d?:\d\d)?[^\]>]*[\]>]")
 
 
-def ids(text: str) -> list[str]:
-    """Return the ids of a file and of its headlines in the form in which links name them."""
-    return [f"id:{name}" for name in _ID.findall(text)]
+def names(text: str) -> list[str]:
+    """Return what links may call a file: its title, its aliases, and the ids of its headlines."""
+    aliases = [
+        quoted or word for it in _ROAM_ALIASES.findall(text) for quoted, word in _QUOTED.findall(it)
+    ]
+    aliases += [name.strip() for it in _ALIASES.findall(text) for name in it.split(",")]
+    title = " ".join(line.strip() for line in _TITLE.findall(text))
+    ids = [f"id:{name}" for name in _ID.findall(text)]
+    return [*filter(None, (title, *aliases)), *ids]
 
 
 def parse(text: str, name: str) -> ParsedFile:
@@ -78,6 +91,8 @@ def parse(text: str, name: str) -> ParsedFile:
                     done_words |= {*last.split()} if bar else {*last.split()[-1:]}
                 elif key == "caption":
                     lines.append(_inline(value))
+                elif key == "title" and key in properties:
+                    properties[key] += f" {value}"  # a long title may have several lines
                 else:
                     properties.setdefault(key, value)
         elif line[:1] == "*" and line.lstrip("*")[:1] == " ":
@@ -114,6 +129,7 @@ def parse(text: str, name: str) -> ParsedFile:
         front_matter.date(properties, [*front_matter.MODIFIED, "hugo_lastmod"]),
         todos_open=is_done.count(False),
         todos_done=is_done.count(True),
+        soft_breaks=True,
     )
 
 

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
-from ...markdown import FENCE, plain_text, wiki_links
-from ...notes import Note, Tag, short_title
+from ...markdown import FENCE, plain_text, wiki_links, without_attributes
+from ...notes import Note, Tag
 from .text import later, parse_timestamp
 
 # One or two backticks, the text, as many again. It begins with a plain character, as _TAG does.
@@ -141,7 +141,8 @@ def leading_heading(text: str) -> tuple[str, str]:
     if title := _heading(line):
         return title, rest.lstrip("\n")
     if match := _UNDERLINED.match(start):
-        return plain_text(match[1]), start[match.end() :].lstrip("\n")
+        title = plain_text(without_attributes(match[1]))
+        return title, start[match.end() :].lstrip("\n")
     return "", text
 
 
@@ -156,7 +157,8 @@ def first_heading(text: str) -> str:
     above = plain_text(_ELEMENT.sub("", prose[: headings[0].start()]))
     if len(above.split()) > MOST_WORDS_ABOVE:
         return ""
-    return plain_text(_ELEMENT.sub("", headings[0][1] or headings[0][2] or ""))
+    title = without_attributes(headings[0][1] or headings[0][2] or "")
+    return plain_text(_ELEMENT.sub("", title))
 
 
 def suffix(path: str) -> str:
@@ -177,7 +179,7 @@ def as_markdown(text: str) -> str:
 def title_of(title: str, body: str) -> str:
     """Return the title on one line, or the first line of the body if there is no title."""
     line = " ".join(title.split())
-    return short_title(line or plain_text(body.lstrip().partition("\n")[0]))
+    return line or plain_text(body.lstrip().partition("\n")[0])
 
 
 def without_title(body: str, title: str) -> str:
@@ -240,7 +242,7 @@ def _is_color(match: re.Match[str]) -> bool:
 
 def _heading(line: str) -> str:
     match = _HEADING_LINE.fullmatch(line.strip())
-    return plain_text(match["words"]) if match else ""
+    return plain_text(without_attributes(match["words"])) if match else ""
 
 
 def _links(prose: str) -> tuple[list[LinkTarget], bool]:

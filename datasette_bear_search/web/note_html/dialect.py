@@ -20,6 +20,8 @@ from mdit_py_plugins.front_matter import front_matter_plugin
 
 from ...markdown import WIKI_LINK
 from ...notes import fold_tag
+from . import callouts, elements
+from .formulas import FORMULA
 from .renderer import _Renderer
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ _ATTACHMENT = re.compile(r"\[(?:image|file):([^\[\]\n]+)\]")
 _CLOSED_TAG = re.compile(r"#([^\s#](?:[^#\n]*[^\s#])?)#(?!\w)")
 _OPEN_TAG = re.compile(r"#([^\s#]*[^\s#.,;:!?'\")\]}”’…])")
 _LINKED_SCHEME = re.compile(r"(?:https?|ftp|bear|obsidian)$", re.IGNORECASE)
+_REMARK = re.compile(r"%%[^%]*(?:%[^%]+)*%%")
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 
 # ==highlight==, ::highlight:: and ~underline~. Bear 1's /italic/ can't be distinguished from paths.
@@ -59,8 +62,7 @@ _PIPE = "\x1f"
 
 
 def note_parser() -> MarkdownIt:
-    # This takes a millisecond. Single line breaks are kept, as in Bear and Obsidian. HTML is parsed
-    # to be shown as text.
+    # This takes a millisecond.
     options = {"breaks": True, "html": True, "linkify": True}
     markdown = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough", "linkify"])
@@ -75,14 +77,24 @@ def note_parser() -> MarkdownIt:
     markdown.use(footnote_plugin).use(front_matter_plugin)
     markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     markdown.block.ruler.before("table", "limit", _limit_blocks, {"alt": ["list"]})
+    markdown.block.ruler.before("table", "comment", elements.comment, {"alt": ["paragraph"]})
     markdown.inline.ruler.at("linkify", _address)
     markdown.inline.ruler.before("link", "wiki_link", _wiki_link)
     markdown.inline.ruler.before("link", "attachment", _attachment)
     markdown.inline.ruler.before("link", "tag", _tag)
+    markdown.inline.ruler.before("escape", "formula", _formula)
+    markdown.inline.ruler.before("escape", "remark", _remark)
     markdown.inline.ruler.after("strikethrough", "pair", _pair)
     markdown.inline.ruler2.after("balance_pairs", "pair", _paired)
     markdown.core.ruler.before("inline", "limit", _limit_marks)
-    markdown.core.ruler.after("inline", "task", _tasks)
+    markdown.core.ruler.before("inline", "heading_ids", callouts.heading_ids)
+    for name, rule in (
+        ("task", _tasks),
+        ("elements", elements.without_paragraphs),
+        ("block_ids", callouts.block_ids),
+        ("callouts", callouts.callouts),
+    ):
+        markdown.core.ruler.push(name, rule)
     return markdown
 
 
@@ -198,6 +210,23 @@ def _tag(state: StateInline, silent: bool) -> bool:
         if match and (folded := fold_tag(match[1])) in state.env.get("tags", ()):
             return _push(state, silent, match, "tag", match[0], tag=folded)
     return False
+
+
+def _formula(state: StateInline, silent: bool) -> bool:
+    match = FORMULA.match(state.src, state.pos, state.posMax) if _at(state, "$") else None
+    if match is None or state.src[state.pos - 1 : state.pos].isalnum():
+        return False
+    return _push(state, silent, match, "formula", match[1] or match[2])
+
+
+def _remark(state: StateInline, silent: bool) -> bool:
+    """Skip Obsidian's ``%%remarks%%``."""
+    match = _REMARK.match(state.src, state.pos, state.posMax) if _at(state, "%") else None
+    return match is not None and _push(state, silent, match, "remark", "")
+
+
+def _at(state: StateInline, character: str) -> bool:
+    return state.src[state.pos] == character
 
 
 def _push(

@@ -1,7 +1,8 @@
 """A note's Markdown → safe HTML with the passage and words marked, and the note's outline.
 
-Three measures protect the browser from what people paste into notes: HTML is shown as text, an
-address becomes a link only if its scheme is allowed, and the result is sanitized.
+Three measures protect the browser from what people paste into notes: of HTML, a few elements stay
+without their attributes; an address becomes a link only if its scheme is allowed; and the result
+is sanitized.
 """
 
 from __future__ import annotations
@@ -9,13 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markdown_it.token import Token
 
 from ...markdown import plain_text
+from ...search.results.marks import CHARACTERS, SENTENCE
 from ..pages.urls import PASSAGE_ANCHOR
+from . import elements
 from .dialect import TooMuchMarkup, note_parser
-from .renderer import Heading, References, _Page, heading_anchor, marked_words_html
+from .renderer import (
+    Heading,
+    References,
+    _Page,
+    anchor_key,
+    heading_anchor,
+    marked_words_html,
+)
 from .sanitizing import sanitized
 
 # Characters. Only a part of a longer note is shown: markdown-it reads about 300,000 per second.
@@ -36,33 +47,58 @@ def render(
     references: References,
     *,
     passage: tuple[int, int] | None = None,
+    sentence: tuple[int, int] | None = None,
     words: frozenset[str] = frozenset(),
+    soft_breaks: bool = False,
 ) -> Rendered:
     """Return a note's body as HTML.
 
     :param passage: offsets in the body; its blocks are marked, the first with id PASSAGE_ANCHOR
+    :param sentence: offsets in the body of the sentence that answers
     :param words: words to mark everywhere, casefolded
+    :param soft_breaks: whether a line break inside a paragraph is but a space
     """
     start, end = _shown(body, passage)
     text = body[start:end]
     is_cut = len(text) < len(body)
+    marked = _with_sentence(text, sentence[0] - start, sentence[1] - start) if sentence else text
     markdown = note_parser()
-    env = {"tags": references.tags, "page": _Page(references, words)}
+    markdown.options["breaks"] = not soft_breaks
+    env: dict[str, Any] = {"tags": references.tags, "page": _Page(references, words)}
     try:
-        tokens = markdown.parse(text, env)
+        tokens = markdown.parse(marked, env)
     except TooMuchMarkup:
         first, last = (max(0, offset - start) for offset in passage or (0, 0))
         html = _plain_html(text[:first], text[first:last], text[last:], words)
         return Rendered(sanitized(html, None), (), first < last, is_cut, is_plain=True)
     tokens = list(_without_tag_lines(tokens)) or tokens
     lines_above = _line(body, start)
+    page = env["page"]
     headings = _with_anchors(tokens, lines_above)
+    page.anchors |= _anchors(tokens, headings)
+    page.is_search = bool(passage or words)
     has_passage = False
     if passage and passage[0] < passage[1]:
         first, last = (_line(body, offset) - lines_above for offset in (passage[0], passage[1] - 1))
         has_passage = _mark_blocks(tokens, first, last)
     html = markdown.renderer.render(tokens, markdown.options, env)
     return Rendered(sanitized(html, references.own_url), headings, has_passage, is_cut)
+
+
+def _with_sentence(text: str, start: int, end: int) -> str:
+    """Return the text with characters around a sentence, unless it isn't one or is in a block."""
+    sentence = text[max(0, start) : end]
+    line = text[text.rfind("\n", 0, max(0, start)) + 1 : start].lstrip()
+    is_block = line[:1] == "|" or sentence[:1] == "|" or "```" in sentence or "~~~" in sentence
+    if start < 0 or is_block or "\n\n" in sentence or not sentence.strip():
+        return text
+    opening, closing = (*CHARACTERS[SENTENCE],)
+    kept = (each.translate(_NO_MARKS) for each in (text[:start], sentence, text[end:]))
+    before, sentence, after = kept
+    return f"{before}{opening}{sentence}{closing}{after}"
+
+
+_NO_MARKS = {ord(character): None for character in CHARACTERS[SENTENCE]}
 
 
 def outline(body: str) -> tuple[Heading, ...]:
@@ -127,6 +163,30 @@ def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, .
         line = token.map[0] if token.map else 0
         headings.append(Heading(level, text, lines_above + line + 1, anchor))
     return tuple(headings)
+
+
+def _anchors(tokens: Sequence[Token], headings: Sequence[Heading]) -> dict[str, str]:
+    """Return the places of a note that links may name: its headings, blocks and HTML anchors."""
+    found: dict[str, str] = {}
+    own = [token for token in tokens if token.type == "heading_open"]
+    for token, heading in zip(own, headings):
+        name = key = anchor_key(heading.text)
+        count = 0
+        while name in found:  # GitHub numbers headings with the same text
+            count += 1
+            name = f"{key}{count}"
+        found[name] = heading.anchor
+        if given := (token.meta or {}).get("id"):
+            found.setdefault(anchor_key(given), heading.anchor)
+    for token in tokens:
+        for child in token.children or ():
+            if child.type == "block_id":
+                found["^" + child.content] = ""
+            elif child.type == "html_inline" and (element := elements.read(child.content)):
+                name = element.attributes.get("id") or element.attributes.get("name") or ""
+                if key := anchor_key(name):
+                    found.setdefault(key, f"n-{key}")
+    return found
 
 
 def _without_tag_lines(tokens: Sequence[Token]) -> Iterator[Token]:

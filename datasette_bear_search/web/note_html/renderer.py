@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
+from html import escape, unescape
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from ...languages import TOKEN, is_unspaced
 from ...notes import scheme_of
+from ...search.results.marks import CHARACTERS, SENTENCE
 from ..pages.urls import PASSAGE_ANCHOR
+from . import elements
 from .attachments import FileLink
+from .code import colored
+from .formulas import formula_html
 from .sanitizing import allowed_schemes
 
 
@@ -52,10 +56,19 @@ def marked_words_html(text: str, words: frozenset[str]) -> str:
 
 def heading_anchor(heading: str) -> str:
     """Return the id of the first heading with this text."""
+    if heading[:1] == "^":  # a block
+        return f"b-{heading[1:]}"
     return f"h-{'-'.join(_WORD.findall(heading.casefold())) or 'section'}"
 
 
+def anchor_key(name: str) -> str:
+    """Return the form in which links to places are compared: ``whats-new`` is "What's new?"."""
+    return "".join(_WORD.findall(name.casefold()))
+
+
 _WORD = re.compile(r"[^\W_]+")
+_SENTENCE = tuple(CHARACTERS[SENTENCE])
+_SENTENCE_MARKS = re.compile(f"([{''.join(_SENTENCE)}])")
 _SIZE = re.compile(r"\d+(?:x\d+)?")  # Obsidian: ![[roof.png|300]]
 
 
@@ -64,10 +77,28 @@ class _Page:
     references: References
     words: frozenset[str]
     open_links: list[str] = field(default_factory=list)  # the HTML tag of each: "a" or "span"
+    anchors: dict[str, str] = field(default_factory=dict)  # anchor_key() → id in this note
+    is_search: bool = False  # whether something is marked, which must not be folded away
+    in_sentence: bool = False  # whether the text is in the sentence that answers
+
+    def html(self, text: str) -> str:
+        """Return text as HTML, with the words and the sentence marked."""
+        parts = []
+        for part in _SENTENCE_MARKS.split(text):
+            if part in _SENTENCE:
+                self.in_sentence = part == _SENTENCE[0]
+            elif part:
+                html = marked_words_html(part, self.words)
+                parts.append(f"<{SENTENCE}>{html}</span>" if self.in_sentence else html)
+        return "".join(parts)
 
     def address(self, target: str) -> str | None:
         """Return the URL for a link's target; None if it leads nowhere or is unsafe."""
+        for mark in _SENTENCE:
+            target = target.replace(mark, "").replace(quote(mark), "")
         scheme = scheme_of(target)
+        if target.startswith("#"):
+            return self.place(unquote(target[1:]))
         if scheme is None:
             if target.startswith("//"):
                 return None
@@ -75,21 +106,33 @@ class _Page:
             return file.url if file else self.references.note(unquote(target))
         return target if scheme in allowed_schemes(self.references.own_url) else None
 
+    def place(self, name: str) -> str | None:
+        """Return the URL of a heading or block of this note; None if it has none of this name."""
+        if name.startswith("^"):
+            return f"#{heading_anchor(name)}" if name in self.anchors else None
+        if name in ("", "top"):
+            return "#bear-reading"
+        for each in (name, name.rpartition("#")[2]):
+            if anchor := self.anchors.get(anchor_key(each)):
+                return f"#{anchor}"
+        return None
+
 
 class _Renderer(RendererHTML):
     """Renders tokens, with one method per kind; other kinds are rendered as in CommonMark."""
 
     def text(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        return marked_words_html(tokens[index].content, env["page"].words)
+        return env["page"].html(tokens[index].content)
 
     def code_inline(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        code = marked_words_html(tokens[index].content, env["page"].words)
+        code = env["page"].html(tokens[index].content)
         return f"<code>{code}</code>"
 
     def fence(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         # With a tabindex, the block can be scrolled from the keyboard.
         attributes = self.renderAttrs(tokens[index])
-        code = marked_words_html(tokens[index].content, env["page"].words)
+        language = re.split(r"[\s:,{}]", tokens[index].info.strip().lstrip("{."), maxsplit=1)[0]
+        code = colored(tokens[index].content, language, env["page"].html)
         return f'<pre tabindex="0"{attributes}><code>{code}</code></pre>\n'
 
     code_block = fence  # type: ignore[assignment]
@@ -99,10 +142,25 @@ class _Renderer(RendererHTML):
         return f'<pre tabindex="0" class="bear-front-matter">{text}</pre>\n'
 
     def html_inline(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        content = tokens[index].content
-        if content.startswith("<!--"):  # Bear stores the sizes of images in comments
-            return ""
-        return "<br>" if _BREAK.fullmatch(content) else escape(content)
+        content, page = tokens[index].content, env["page"]
+        element = elements.read(content)
+        if element is None:  # Bear stores the sizes of images in comments
+            return "" if content[:2] in ("<!", "<?") else page.html(content)
+        name, is_end = element.name, element.is_end
+        if name in elements.KEPT:
+            opening = '<mark class="bear-highlight">' if name == "mark" else None
+            return f"</{elements.KEPT[name]}>" if is_end else opening or f"<{elements.KEPT[name]}>"
+        if name in elements.FOLDED and env.get("are_details_closed"):
+            is_open = name == "details" and (page.is_search or "open" in content)
+            return f"<{'/' * is_end}{name}{' open' * (is_open and not is_end)}>"
+        anchor = ""
+        if place := element.attributes.get("id") or element.attributes.get("name"):
+            anchor = f'<span id="{escape(page.anchors.get(anchor_key(place), ""))}"></span>'
+        if name == "img" and (source := element.attributes.get("src")):
+            alt = element.attributes.get("alt", "")
+            return anchor + _image(unescape(source), unescape(alt), page)
+        is_break = element.begins_line and (is_end or name in ("br", "hr"))
+        return anchor + ("<br>" if is_break else " " * (is_end and name in ("td", "th")))
 
     html_block = html_inline  # type: ignore[assignment]
 
@@ -114,22 +172,16 @@ class _Renderer(RendererHTML):
             page.open_links.append("a")
             return f'<a href="{escape(address)}">'
         page.open_links.append("span")
-        return "<span>" if address or scheme_of(target) else '<span class="bear-file">'
+        is_file = not (address or scheme_of(target) or target.startswith("#"))
+        return '<span class="bear-file">' if is_file else "<span>"
 
     def link_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return f"</{env['page'].open_links.pop()}>"
 
     def image(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        page, token = env["page"], tokens[index]
-        source = str(token.attrGet("src") or "")
-        alt = self.renderInlineAsText(token.children or (), options, env)
-        if scheme_of(source) in ("http", "https"):
-            name = f"image from {urlsplit(source).hostname or 'another site'}"
-            return _link(source, f"{alt} ({name})" if alt else name, page, "bear-image")
-        name = unquote(source).rsplit("/", 1)[-1] or "image"
-        if scheme_of(source):
-            name = "image inside of the note"
-        return _file(unquote(source), f"{alt} ({name})" if alt and alt != name else name, page)
+        token = tokens[index]
+        alt = _SENTENCE_MARKS.sub("", self.renderInlineAsText(token.children or (), options, env))
+        return _image(str(token.attrGet("src") or ""), alt, env["page"])
 
     def attachment(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         name = tokens[index].content
@@ -139,7 +191,9 @@ class _Renderer(RendererHTML):
         page, token = env["page"], tokens[index]
         target = token.meta["target"]
         if target.startswith(("/", "#")):  # a heading of this note
-            address: str | None = "#" + heading_anchor(target[1:])
+            address = page.place(target[1:])
+            if not address:
+                return page.html(token.content)
         else:
             if page.references.file(target):
                 label = target if _SIZE.fullmatch(token.content) else token.content
@@ -148,7 +202,7 @@ class _Renderer(RendererHTML):
         if address:
             return _link(address, token.content, page)
         label, title = token.content, "No note in the index has this title"
-        label = marked_words_html(label, page.words)
+        label = page.html(label)
         return f'<span class="bear-missing" title="{title}">{label}</span>'
 
     def tag(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -159,6 +213,15 @@ class _Renderer(RendererHTML):
         is_done = tokens[index].meta["is_done"]
         state = 'checked aria-label="done"' if is_done else 'aria-label="to do"'
         return f'<input type="checkbox" disabled {state}> '
+
+    def formula(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return formula_html(tokens[index].content)
+
+    def remark(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return ""
+
+    def block_id(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        return f'<span id="{heading_anchor("^" + tokens[index].content)}"></span>'
 
     def td_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         token = tokens[index]
@@ -171,6 +234,8 @@ class _Renderer(RendererHTML):
         token = tokens[index]
         if token.type in _ALWAYS:
             return _ALWAYS[token.type]
+        if token.tag == "details" and token.nesting == 1 and env["page"].is_search:
+            token.attrSet("open", "")  # what is found must be seen
         if token.type in _DIRECTED:
             token.attrSet("dir", "auto")
         return super().renderToken(tokens, index, options, env)
@@ -183,7 +248,6 @@ _ALWAYS = {
     "table_open": '<div class="bear-table" tabindex="0" role="group" aria-label="Table"><table>\n',
     "table_close": "</table></div>\n",
 }
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 # Blocks that each have their own text direction.
 _DIRECTED = frozenset(
     ["paragraph_open", "heading_open", "blockquote_open", "bullet_list_open", "ordered_list_open"]
@@ -191,11 +255,21 @@ _DIRECTED = frozenset(
 
 
 def _link(address: str, label: str, page: _Page, css_class: str = "") -> str:
-    html = marked_words_html(label, page.words)
+    html = page.html(label)
     if "a" in page.open_links:  # links can't be nested
         return html
     attribute = f' class="{css_class}"' if css_class else ""
     return f'<a{attribute} href="{escape(address)}">{html}</a>'
+
+
+def _image(source: str, alt: str, page: _Page) -> str:
+    if scheme_of(source) in ("http", "https"):
+        name = f"image from {urlsplit(source).hostname or 'another site'}"
+        return _link(source, f"{alt} ({name})" if alt else name, page, "bear-image")
+    name = unquote(source).rsplit("/", 1)[-1] or "image"
+    if scheme_of(source):
+        name = "image inside of the note"
+    return _file(unquote(source), f"{alt} ({name})" if alt and alt != name else name, page)
 
 
 def _file(target: str, label: str, page: _Page, *, is_shown: bool = True) -> str:

@@ -12,12 +12,13 @@ from .attachments import FILE_PATH
 SCHEMES = frozenset(["http", "https", "mailto", "tel", "bear", "obsidian"])
 
 _TAGS = frozenset(
-    "a blockquote br code div em h2 h3 h4 h5 h6 hr img input li mark ol p pre s section span "
-    "strong sup table tbody td th thead tr u ul".split()
+    "a blockquote br code details div em h2 h3 h4 h5 h6 hr img input kbd li mark ol p pre s "
+    "section span strong sub summary sup table tbody td th thead tr u ul".split()
 )
 _ATTRIBUTES = {
     "*": {"dir", "id"},
     "a": {"href"},
+    "details": {"open"},
     "div": {"tabindex", "role", "aria-label"},
     "img": {"alt", "loading", "src"},
     "input": {"type", "disabled", "checked", "aria-label"},
@@ -27,6 +28,8 @@ _ATTRIBUTES = {
 }
 _CLASSES = {
     "a": {"bear-file", "bear-image", "bear-tag", "footnote-backref"},
+    "blockquote": {"bear-callout"},
+    "details": {"bear-callout"},
     "div": {"bear-table"},
     "hr": {"footnotes-sep"},
     "li": {"bear-task", "footnote-item"},
@@ -34,18 +37,21 @@ _CLASSES = {
     "ol": {"footnotes-list"},
     "pre": {"bear-front-matter", "bear-plain"},
     "section": {"footnotes"},
-    "span": {"bear-file", "bear-missing"},
+    "span": {"bear-file", "bear-missing", "bear-sentence", "bear-formula"},
+    "summary": {"bear-callout-title"},
     "sup": {"footnote-ref"},
     "td": {"bear-left", "bear-center", "bear-right"},
     "th": {"bear-left", "bear-center", "bear-right"},
 }
+_CLASSES["p"] = {"bear-callout-title"}
+_CLASSES["span"] |= {f"bear-code-{kind}" for kind in ("comment", "string", "number", "keyword")}
 for _block in "p pre span tr h2 h3 h4 h5 h6".split():
     _CLASSES.setdefault(_block, set()).add("bear-match")
 
 
 def sanitized(html: str, own_url: str | None) -> str:
     """Return the HTML without anything that isn't allowed above. ``own_url`` is the note's."""
-    return nh3.clean(
+    cleaned = nh3.clean(
         html,
         tags=set(_TAGS),
         clean_content_tags={"script", "style"},
@@ -55,6 +61,11 @@ def sanitized(html: str, own_url: str | None) -> str:
         url_schemes=set(allowed_schemes(own_url)),
         link_rel="noopener noreferrer nofollow",
     )
+    return _EMPTY.sub("", cleaned)
+
+
+# What the parser leaves around a block that was inside a paragraph.
+_EMPTY = re.compile(r"<p(?: dir=\"auto\")?>\s*</p>\n?")
 
 
 _OUR_IMAGE = re.compile(rf"(?:/[^/?#][^?#]*)?{FILE_PATH}/\d+\?v=[0-9a-f]+")

@@ -112,7 +112,7 @@ def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = (
         hit,
         dict(zip(hit.tags, hit.marked_tags)),
         title=_marked(hit.marked_title) or "Untitled",
-        url=urls.note(hit.id, hit.passage.id if hit.passage else None),
+        url=urls.note(hit.id, hit.passage.id if hit.passage else None, hit.sentence),
         heading=None if hit.in_file or not hit.passage else hit.passage.heading,
         before=_marked(snippet[:start]),
         text=_marked(snippet[start:end]),
@@ -148,7 +148,10 @@ def lead(snippet: MarkedText) -> tuple[int, int]:
     if len(text) <= LEAD:
         return 0, len(text)
     if sentence := next((span for span in snippet.spans if span.kind == SENTENCE), None):
-        start = sentence.start
+        # From the beginning, or from a line's, if the whole sentence still fits.
+        lines = (match.end() for match in re.finditer(r"\n", text[: sentence.start]))
+        fitting = (it for it in (0, *lines) if sentence.end - it <= LEAD)
+        start = next(fitting, sentence.start)
         end = max(LEAD, sentence.end - start)
     else:
         places = [span.start for span in snippet.spans if span.kind == MATCH]

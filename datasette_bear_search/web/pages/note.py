@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from datasette.utils import MultiParams
 from markupsafe import Markup
 
 from ...markdown import plain_text
-from ...notes import fold_tag, local_day, without_parent_tags
+from ...notes import fold_tag, local_day, whole_title, without_parent_tags
 from ...query.query import parse
 from ...search.notes import detail, similar
 from ...search.notes.detail import NoteDetail
@@ -32,7 +33,7 @@ from ..requests.errors import PageError
 from ..requests.responses import PART_HEADERS
 from .cards import open_link
 from .similar import NO_SUCH_NOTE, SIMILAR_SIZE, SIMILAR_TIME_LIMIT_MS, SIMILAR_TOO_SLOW
-from .urls import PASSAGE_ANCHOR, Urls, note_url, tag_url
+from .urls import OF_NOTE, PASSAGE_ANCHOR, Urls, note_url, tag_url
 
 # Texts of attached files to show. Each page of a PDF is one text.
 MAX_FILE_TEXTS = 20
@@ -103,7 +104,8 @@ async def note(
         return responses.json_response(datasette, {"ok": True, "note": fields})
     if request.url_vars.get("format") == "md":
         headers = {"x-content-type-options": "nosniff"}  # browsers must not take notes for HTML
-        text = f"# {whole.title}\n\n{whole.body}" if whole.title else whole.body
+        title, body = whole_title(whole.title, whole.body)
+        text = f"# {title}\n\n{body.lstrip()}" if title else body
         return Response(text, headers=headers, content_type="text/markdown; charset=utf-8")
     return await _note_page(request, database, whole, words)
 
@@ -135,12 +137,13 @@ async def _other_result(request: Request, database: Database, note_id: int, step
     place = next((place for place, hit in enumerate(hits) if hit.id == note_id), None)
     urls = Urls(database.ds, MultiParams(arguments))
     if place is None or not 0 <= place + step < len(hits):
-        return Response.redirect(urls.search(drop=("passage",)))
+        return Response.redirect(urls.search(drop=OF_NOTE))
     place += step
     page = (offset + place) // PAGE_SIZE * PAGE_SIZE
     hit = hits[place]
     passage = hit.passage.id if hit.passage else None
-    return Response.redirect(urls.note(hit.id, passage, **({"_next": str(page)} if page else {})))
+    more = {"_next": str(page)} if page else {}
+    return Response.redirect(urls.note(hit.id, passage, hit.sentence, **more))
 
 
 async def _note_page(
@@ -159,21 +162,25 @@ async def _note_page(
     url = url_at_heading(whole.url, whole.heading_link, passage.heading if passage else None)
     # Long notes take a while, so block neither the event loop nor one of the few SQL threads.
     urls = Urls(datasette, request.args)
+    title, body = whole_title(whole.title, whole.body)
+    sentence = _sentence(datasette, request)
     rendered = await asyncio.to_thread(
         render.render,
-        whole.body,
+        body,
         _references(urls, whole, files),
         # Don't mark the passage if it is the whole note.
         passage=(passage.start, passage.end) if passage and len(whole.passages) > 1 else None,
+        sentence=sentence,
         words=words,
+        soft_breaks=whole.soft_breaks,
     )
     results_url = None  # the search that led here, scrolled to this note
-    if set(request.args) - {"passage"}:
-        results_url = f"{urls.search(drop=('passage',))}#note-{whole.id}"
+    if set(request.args) - set(OF_NOTE):
+        results_url = f"{urls.search(drop=OF_NOTE)}#note-{whole.id}"
     context = {
         "note": whole,
-        "page_url": urls.note(whole.id, passage.id if passage else None),
-        "title": Markup(renderer.marked_words_html(plain_text(whole.title) or "Untitled", words)),
+        "page_url": urls.note(whole.id, passage.id if passage else None, sentence),
+        "title": Markup(renderer.marked_words_html(plain_text(title) or "Untitled", words)),
         "html": Markup(rendered.html),  # sanitized
         "outline": rendered.outline,
         "level": min((heading.level for heading in rendered.outline), default=1),
@@ -201,6 +208,15 @@ async def _note_page(
         context["is_preview"] = True
         return responses.part_response("_bear_note.html", datasette, request, context)
     return await _note_html(datasette, request, context)
+
+
+def _sentence(datasette: Datasette, request: Request) -> tuple[int, int] | None:
+    """Read the offsets of the sentence to mark. They don't fit a text with masks."""
+    match = _SENTENCE.fullmatch(request.args.get("sentence") or "")
+    return (int(match[1]), int(match[2])) if match and not settings.redacts(datasette) else None
+
+
+_SENTENCE = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 
 def _file_texts(

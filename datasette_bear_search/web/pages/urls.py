@@ -20,6 +20,9 @@ from ..requests import databases
 
 PASSAGE_ANCHOR = "passage"  # the id of the matching passage on a note's page
 
+# Parameters of a note's page: what to mark in the note.
+OF_NOTE = ("passage", "sentence")
+
 # Parameters that are valid for one list of results only.
 OF_ONE_LIST = ("_next", "_facets")
 
@@ -104,12 +107,23 @@ class Urls:
             modified_before=self.value("modified_before") if before and before < end else text,
         )
 
-    def note(self, note_id: int, passage_id: int | None = None, **more: Any) -> str:
-        """Return the URL of a note's page, at a passage, with the search to go back to."""
+    def note(
+        self,
+        note_id: int,
+        passage_id: int | None = None,
+        sentence: tuple[int, int] | None = None,
+        **more: Any,
+    ) -> str:
+        """Return the URL of a note's page, at a passage, with the search to go back to.
+
+        :param sentence: offsets in the note's body of the sentence to mark
+        """
+        if sentence:
+            more["sentence"] = f"{sentence[0]}-{sentence[1]}"
         if passage_id is not None:
             more["passage"] = str(passage_id)
         address = f"{self._address_of_notes}/{note_id}"
-        url = self.search(drop=("_facets", "passage", "step"), address=address, **more)
+        url = self.search(drop=("_facets", *OF_NOTE, "step"), address=address, **more)
         return f"{url}#{PASSAGE_ANCHOR}" if passage_id is not None else url
 
     def similar(self, note_id: int) -> str:

@@ -1,7 +1,7 @@
 """What a result shows: a snippet or passage, and in it the sentence closest to the query.
 
 Tests ``markdown.py``, ``search/results/word_matches.py``, ``search/results/sentences.py``,
-``search/results/marks.py`` and ``search/results/retrieve.py``.
+``search/results/items.py``, ``search/results/marks.py`` and ``search/results/retrieve.py``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from datasette_bear_search import markdown
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder, ModelUnavailable
@@ -35,6 +36,7 @@ from datasette_bear_search.search.results.snippets import (
     show,
 )
 from tests.support.marks import with_marks
+from tests.support.note_folders import write_files
 from tests.support.tiny_embedder import TinyEmbedder
 
 FILLER = "Nothing of interest was said about it on that day. " * 20
@@ -173,7 +175,7 @@ def test_a_list_shows_how_its_notes_begin(index_notes):
     [
         ("- milk\n- [ ] bread\n- [x] *eggs*", "milk · ☐ bread · ☑ eggs"),
         ("1. first\n2. second\nThen more.", "1. first · 2. second\nThen more."),
-        ("| Year | kWh |\n|---|---|\n| 2021 | 41,870 |", "Year | kWh\n2021 | 41,870"),
+        ("| Year | kWh |\n|---|---|\n| 2021 | 41,870 |", "Year | kWh / 2021 | 41,870"),
         ("Run:\n```sh\n# restart\nrm *.log\n```\nDone.", "Run:\n⟬# restart\nrm *.log⟭\nDone."),
         ("Set `a_*` to **1**", "Set ⟬a_*⟭ to 1"),
         (
@@ -333,3 +335,114 @@ def test_the_real_model_finds_the_sentence_that_shares_no_word():
     assert sentence("broken boiler in winter", passage, model) == (
         "Our furnace stopped heating in the cold night."
     )
+
+
+WRAPPED = """Every line of this paragraph ends where the column ended, somewhere after the
+word that still had room, and [a link whose label is wrapped over the end of a
+line](https://example.org/a) goes on. The roofer wants 8,400 dollars for the
+new panels.
+
+- a list item of which
+  the second line goes on
+"""
+POEM = "Nature's first green is gold,\nHer hardest hue to hold.\nHer early leaf's a flower;\nBut"
+
+
+@pytest.mark.parametrize(
+    ("text", "by_default", "is_soft"),
+    [
+        (WRAPPED, True, True),
+        (WRAPPED, False, True),
+        ("One line.\nAnother line.", True, True),
+        ("One line.\nAnother line.", False, False),
+        (POEM, True, False),
+        (POEM, False, False),
+        ("", True, True),
+        (f"{'A long paragraph of an app that wraps. ' * 4}\nAnother one.", False, False),
+        ("- [ ] an errand that is about as long as a wrapped line of text is\n" * 5, False, False),
+    ],
+)
+def test_a_notes_lines_tell_whether_its_breaks_are_soft(text, by_default, is_soft):
+    assert markdown.breaks_are_soft(text, by_default=by_default) is is_soft
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("one\ntwo\n\nthree", ["one two", "", "three"]),
+        ("# one\ntwo", ["# one", "two"]),
+        ("- one\n  two\n- three", ["- one   two", "- three"]),
+        ("> one\n> two\n> - three\n>\n> four", ["> one   two", "> - three", ">", "> four"]),
+        ("> one\n\ntwo", ["> one", "", "two"]),
+        ("one  \ntwo\\\nthree", ["one  ", "two\\", "three"]),
+        ("one\n```\ntwo\nthree\n```\nfour", ["one", "```", "two", "three", "```", "four"]),
+        ("| one | two |\n| - | - |\n| a | b |", ["| one | two |", "| - | - |", "| a | b |"]),
+        ("#tag #more\none\n---\ntwo", ["#tag #more", "one", "---", "two"]),
+    ],
+)
+def test_lines_of_a_paragraph_are_joined(text, lines):
+    assert markdown.joined(text).split("\n") == lines
+
+
+@given(st.text("ab \n>-#|`~*1.\\", max_size=60))
+def test_joining_lines_keeps_offsets(text):
+    joined = markdown.joined(text)
+    assert len(joined) == len(text)
+    assert joined.split() == text.split() or ">" in text
+
+
+def test_a_soft_break_ends_neither_a_sentence_nor_a_link(tmp_path, bear_index, sidecar_path):
+    write_files(tmp_path / "til", {"roof.md": f"# Roof\n\n{WRAPPED}", "b.md": f"# Poem\n\n{POEM}"})
+    bear_index(path=tmp_path / "til")
+    [roof] = shown(sidecar_path, "roofer").values()
+    assert "](" not in roof.text
+    assert "a link whose label is wrapped over the end of a line goes on." in roof.text
+    assert "\n" not in roof.text.partition("panels.")[0]
+    assert "is gold,\nHer hardest" in shown(sidecar_path, "hardest")["Poem"].text
+
+
+def test_rows_of_a_table_are_told_apart():
+    table = "| Who | Where |\n|---|---|\n| Olu | Lagos |\n| Ada | London |\n\nText"
+    assert readable(table).text == "Who | Where / Olu | Lagos / Ada | London\nText"
+
+
+ERRANDS = f"""# Errands
+
+{FILLER}
+
+- [x] buy nails
+- [ ] call the *roofer*
+1. [ ] pay the bill
+- TODO water the beans
+
+![The old roof](files/roof.png) ![[plan of the shed.jpg|300]] <img src="x/door.webp">
+See [the offer](https://roofs.example/a?b=c), https://weather.example/oslo. and [[Beans|beans]].
+
+```sh
+- [ ] no to-do
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "snippet"),
+    [
+        ("is:todo", "☐ call the roofer · ☐ pay the bill · ☐ water the beans"),
+        ("has:todo beans", "☐ water the beans · ☐ call the roofer · ☐ pay the bill"),
+        ("has:image", "The old roof · plan of the shed.jpg · door.webp"),
+        ("has:link", "the offer (roofs.example) · beans · weather.example/oslo"),
+        ("has:code", "- [ ] no to-do"),
+    ],
+)
+def test_a_search_for_a_kind_of_thing_shows_those(
+    tmp_path, bear_index, sidecar_path, text, snippet
+):
+    write_files(tmp_path / "notes", {"errands.md": ERRANDS, "Beans.md": "Beans"})
+    bear_index(path=tmp_path / "notes")
+    assert shown(sidecar_path, text)["Errands"].text == snippet
+
+
+def test_a_note_found_by_its_title_shows_its_beginning(index_notes):
+    path = index_notes([BearNote(f"# The cabin\n\nFirst of all. {FILLER}\n\n## Lamps\n\n{FILLER}")])
+    for mode in ("keyword", "hybrid"):
+        assert shown(path, "cabin", mode)["The cabin"].text.startswith("First of all.")

@@ -35,6 +35,13 @@ from tests.support.note_folders import (
         ("Tomatoes\n========\n\nWater", "Tomatoes", "Water"),
         ("# `git rebase` for *everybody*\nText", "git rebase for everybody", "Text"),
         ("# C#\nText", "C#", "Text"),
+        ("# A* search\nText", "A* search", "Text"),
+        ("# *args and **kwargs\nText", "*args and **kwargs", "Text"),
+        ("# ***both***, `a_b_ c` and a_b_ *c*\nText", "both, a_b_ c and a_b_ c", "Text"),
+        ("# Law of numbers {#law-of-numbers}\nText", "Law of numbers", "Text"),
+        ("# Law {#law .unnumbered key=val} #\nText", "Law", "Text"),
+        ("Law {.unnumbered}\n===\nText", "Law", "Text"),
+        ("# A set {1, 2}\nText", "A set {1, 2}", "Text"),
         ("A paragraph.\n\n# Tomatoes\n\nText", "Tomatoes", "A paragraph.\n\n# Tomatoes\n\nText"),
         ("```sh\n# no title\n```\n", "note", "```sh\n# no title\n```\n"),
         ("A paragraph.\n\n## A section\n", "note", "A paragraph.\n\n## A section\n"),
@@ -65,9 +72,11 @@ def test_a_readme_without_a_heading_is_called_by_its_folder(tmp_path: Path) -> N
     assert markdown(tmp_path / "root", "Text", "README.md").title == "README"
 
 
-def test_a_title_that_is_a_paragraph_is_shortened(tmp_path: Path) -> None:
-    note = markdown(tmp_path, f"# {'word ' * 100}\nText")
-    assert len(note.title) <= LONGEST_TITLE + 1
+def test_a_title_that_is_a_paragraph_is_shortened_and_stays_whole_in_the_body(tmp_path: Path):
+    line = ("word " * 100).strip()
+    note = markdown(tmp_path, f"# {line} {{#id}}\nText")
+    assert len(note.title) <= LONGEST_TITLE
+    assert note.body == f"{line}\n\nText"
 
 
 def test_a_file_name_is_a_title_as_it_is_typed(tmp_path: Path) -> None:

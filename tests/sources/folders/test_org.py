@@ -162,3 +162,20 @@ def test_a_logseq_graph_may_be_written_in_org(tmp_path: Path) -> None:
     assert notes.keys() == {"Roof", "Soup", "May 1st, 2024"}
     assert (link_keys(notes["Roof"]), notes["Roof"].todos_open) == (["pages/Soup.org"], 1)
     assert notes["May 1st, 2024"].created == "2024-05-01T12:00:00Z"
+
+
+def test_links_find_a_file_by_its_title_and_by_org_roams_aliases(tmp_path: Path) -> None:
+    drawer = ':PROPERTIES:\n:ID: 1\n:ROAM_ALIASES: "Love apple" Pomodoro\n:END:\n'
+    write_files(
+        tmp_path,
+        {
+            "20240105-fruit.org": f"{drawer}#+TITLE: Tomatoes\n#+title: of May\nRed.",
+            "a.org": "[[roam:Tomatoes of May]]",
+            "b.md": "[[Love apple]]",
+            "c.md": "[[pomodoro|it]] and [[Love]]",
+        },
+    )
+    notes = {note.key: note for note in MarkdownFolder(tmp_path).read()}
+    assert notes["20240105-fruit.org"].title == "Tomatoes of May"
+    for key in ("a.org", "b.md", "c.md"):
+        assert link_keys(notes[key]) == ["20240105-fruit.org"], key

@@ -1,6 +1,7 @@
 """A note's Markdown as HTML: what people see, what is marked, and that nothing runs.
 
-Tests ``web/note_html/dialect.py``, ``web/note_html/renderer.py`` and
+Tests ``web/note_html/dialect.py``, ``web/note_html/callouts.py``, ``web/note_html/elements.py``,
+``web/note_html/code.py``, ``web/note_html/formulas.py``, ``web/note_html/renderer.py`` and
 ``web/note_html/sanitizing.py``.
 """
 
@@ -49,10 +50,10 @@ def html(body: str, **options) -> str:
         ("===a=== :::b:::", "<p>===a=== :::b:::</p>"),
         ("a /path/ and/or b", "<p>a /path/ and/or b</p>"),
         ("text\n---\nmore", "<p>text</p>\n<hr>\n<p>more</p>"),
-        ("a <b>c</b> &amp; <br> d", "<p>a &lt;b&gt;c&lt;/b&gt; &amp; <br> d</p>"),
+        ("a <b>c</b> &amp; <br> d", "<p>a <strong>c</strong> &amp; <br> d</p>"),
         ("3 < 4 > 2", "<p>3 &lt; 4 &gt; 2</p>"),
         ("`a <b>`", "<p><code>a &lt;b&gt;</code></p>"),
-        ("```python\nx = 1\n```", '<pre tabindex="0"><code>x = 1\n</code></pre>'),
+        ("```\nx = 1\n```", '<pre tabindex="0"><code>x = 1\n</code></pre>'),
         ("3. c\n4. d", '<ol start="3">\n<li>c</li>\n<li>d</li>\n</ol>'),
     ],
 )  # fmt: skip
@@ -86,7 +87,6 @@ def test_the_notes_own_tags_lead_to_the_search_for_them(body, expected):
         ("[[Roof|the leak]]", '<a href="/note/1">the leak</a>'),
         ("[[Roof/Ridge|there]]", '<a href="/note/1#h-ridge">there</a>'),
         ("![[Roof]]", '<a href="/note/1">Roof</a>'),
-        ("[[/Plan for May]]", '<a href="#h-plan-for-may">Plan for May</a>'),
         ("[the deck](plans/Deck.md)", '<a href="/note/2">the deck</a>'),
         ("[[Gone]]",
         '<span class="bear-missing" title="No note in the index has this title">Gone</span>'),
@@ -501,3 +501,123 @@ def test_ordinary_markup_stays_below_the_limits():
     assert [
         body[:20] for body in [*long, table, numbers] if render(body, REFERENCES).is_plain
     ] == []
+
+
+def test_a_soft_break_is_a_space():
+    assert html("one\ntwo  \nthree", soft_breaks=True) == "<p>one\ntwo<br>\nthree</p>"
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence", "expected"),
+    [
+        ("First. Second. Third.", "Second.", "<p>First. [Second.] Third.</p>"),
+        ("- [ ] *One* two. Three.", "*One* two.", "[<em>[One]</em>[ two.] Three."),
+        ("See [the *roof*](Roof), ok.", "See [the *roof*](Roof), ok.", "[roof]</em></a>[, ok.]"),
+        ("**Bold one.** More.", "**Bold one.**", "<strong>[Bold one.]</strong> More."),
+        ("Go to https://a.example/b", "Go to https://a.example/b", 'href="https://a.example/b"'),
+        ("Run `rm x`. Then", "Run `rm x`.", "[Run ]<code>[rm x]</code>[.] Then"),
+        ("one\ntwo. three", "one\ntwo.", "[one]<br>\n[two.] three"),
+        ("| a | b |\n|---|---|\n| c d | e |", "| c d | e |", "<td>c d</td>"),
+    ],
+)
+def test_the_sentence_that_answers_is_marked(body, sentence, expected):
+    start = body.index(sentence)
+    text = html(body, sentence=(start, start + len(sentence)))
+    text = re.sub(r'<span class="bear-sentence">(.*?)</span>', r"[\1]", text)
+    assert expected.removeprefix("[<em>") in text
+
+
+@given(st.integers(-3, 60), st.integers(-3, 60))
+def test_no_sentence_leaves_its_marks_in_the_text(start, end):
+    body = "# One\n- two [three](Roof).\n\n```\nfour\n```\n| a |\n|---|\n https://a.example"
+    assert not re.search("[⟪⟫]|%E2%9F", html(body, sentence=(start, end)))
+
+
+GUIDE = """# Guide {#top-of-it}
+<a name="old"></a>
+## Setup
+Text. ^abc
+## Setup
+## Über uns
+## What's new? {#law .x}
+"""
+
+
+@pytest.mark.parametrize(
+    ("link", "place"),
+    [
+        ("[a](#setup)", "h-setup"),
+        ("[a](#setup-1)", "h-setup-2"),
+        ("[a](#über-uns)", "h-über-uns"),
+        ("[a](#%C3%BCber-uns)", "h-über-uns"),
+        ("[a](#whats-new)", "h-what-s-new"),
+        ("[a](#law)", "h-what-s-new"),
+        ("[a](#top-of-it)", "h-guide"),
+        ("[a](#old)", "n-old"),
+        ("[a](#^abc)", "b-abc"),
+        ("[[#Setup|a]]", "h-setup"),
+        ("[[#Guide#Setup|a]]", "h-setup"),
+        ("[[#^abc|a]]", "b-abc"),
+        ("[[/Über uns|a]]", "h-über-uns"),
+        ('<a href="#setup">a</a>', "h-setup"),
+    ],
+)
+def test_links_lead_to_places_in_the_same_note(link, place):
+    text = html(f"{GUIDE}\n\n{link}")
+    assert f'<a href="#{place}">a</a>' in text
+    assert f'id="{place}"' in text
+    assert "{" not in text
+    assert "^" not in text
+
+
+@pytest.mark.parametrize("link", ["[a](#gone)", "[[#Gone|a]]", "[[/Gone|a]]", "[a](#^gone)"])
+def test_a_link_to_a_place_that_is_gone_is_text(link):
+    assert re.sub("</?span>", "", html(f"{GUIDE}\n\n{link}")).endswith("<p>a</p>")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("<kbd>Ctrl</kbd> H<sub>2</sub>O", "<p><kbd>Ctrl</kbd> H<sub>2</sub>O</p>"),
+        ("x<sup>2</sup> <u>u</u> <ins>i</ins>", "<p>x<sup>2</sup> <u>u</u> <u>i</u></p>"),
+        ("<mark>m</mark>", '<p><mark class="bear-highlight">m</mark></p>'),
+        ('<font color="red">red</font> <span class=x>y</span>', "<p>red y</p>"),
+        ("List<String> <your name>", "<p>List&lt;String&gt; &lt;your name&gt;</p>"),
+        ("<Tabs groupId='a'>\n\nText\n\n</Tabs>", "<p>Text</p>"),
+        ("<!-- one\n\ntwo -->\n\nText <!-- three -->", "<p>Text </p>"),
+        ("a %%remark%% b", "<p>a  b</p>"),
+        ("<details>\n<summary>More</summary>\n\nText\n\n</details>\n\nEnd",
+         "<details><summary>More</summary>\n<p>Text</p>\n</details>\n<p>End</p>"),
+        ("<details><summary>a</summary>\n\nText", "a\n<p>Text</p>"),
+        ('<a href="https://x.example/?a=1&amp;b=2">x</a> y</a>',
+         '<p><a href="https://x.example/?a=1&amp;b=2">x</a> y</p>'),
+        ('<img src="https://x.example/a.png" alt="A frog">',
+         '<p><a class="bear-image" href="https://x.example/a.png">A frog (image from x.example)'
+         "</a></p>"),
+        ("> [!warning] Watch *out*\n> Text",
+         '<blockquote class="bear-callout">\n<p class="bear-callout-title">Watch <em>out</em></p>'
+         "<p>Text</p>\n</blockquote>"),
+        ("> [!NOTE]\n> Text",
+         '<blockquote class="bear-callout">\n<p class="bear-callout-title">Note</p><p>Text</p>'
+         "\n</blockquote>"),
+        ("> [!tip]- More\n> > [!a]+ b\n> > c",
+         '<details class="bear-callout">\n<summary class="bear-callout-title">More</summary>'
+         '<details class="bear-callout" open="">\n<summary class="bear-callout-title">b</summary>'
+         "<p>c</p>\n</details>\n</details>"),
+        ("$E = mc^2$, $a_{1,2} \\leq \\alpha$", '<p><span class="bear-formula">E = mc<sup>2</sup>'
+         '</span>, <span class="bear-formula">a<sub>1,2</sub> ≤α</span></p>'),
+        ("$$\n\\frac{a}{b+1} * x\n$$", '<p><span class="bear-formula">a/(b+1) * x</span></p>'),
+        ("$5 and $10, US$3$4", "<p>$5 and $10, US$3$4</p>"),
+        ("```python\nif x:  # no\n```", '<pre tabindex="0"><code><span class="bear-code-keyword">if'
+         '</span> x:  <span class="bear-code-comment"># no</span>\n</code></pre>'),
+        ('```json\n{"a": 1}\n```', '<pre tabindex="0"><code>{<span class="bear-code-string">"a"'
+         '</span>: <span class="bear-code-number">1</span>}\n</code></pre>'),
+    ],
+)  # fmt: skip
+def test_markdown_is_shown_as_its_app_does(body, expected):
+    assert html(body) == expected
+
+
+def test_what_is_found_is_not_folded_away():
+    for body in ("<details>\n\nroof\n\n</details>", "> [!note]- a\n> roof"):
+        assert re.search("<details[^<>]* open", html(body, words=frozenset(["roof"])))

@@ -133,7 +133,8 @@ async def test_the_json_has_the_whole_note(serve, path, ask):
     assert set(note) == {
         "id", "source", "key", "title", "url", "app", "tags", "created", "modified", "pinned",
         "archived", "trashed",
-        "encrypted", "todos_open", "todos_done", "has_image", "has_file", "has_code", "body",
+        "encrypted", "todos_open", "todos_done", "has_image", "has_file", "has_code", "soft_breaks",
+        "body",
         "attachments", "files", "passages",
         "links", "backlinks", "outline",
     }  # fmt: skip
@@ -403,3 +404,26 @@ async def test_browsers_may_cache_the_style_sheet_for_good(serve):
     other = await get(serve(ROOF), "/-/bear-search/static/bear.0123abcd.css")
     assert "cache-control" not in other.headers
     await get(serve(ROOF), "/-/bear-search/static/nothing.0123abcd.css", 404)
+
+
+async def test_a_title_that_was_cut_is_shown_whole_and_once(serve):
+    titles = [" ".join(f"{word}{n}" for n in range(60)) for word in ("roof", "stove")]
+    datasette = serve(
+        BearNote(f"{titles[0]}\n\nBelow it."), BearNote(f"# {titles[1]}\n\nUnder it.")
+    )
+    for number, word in enumerate(("roof", "stove"), start=1):
+        for headers in ({}, {"Bear-Search-Preview": "1"}):
+            page = await get(datasette, f"/-/bear-search/note/{number}", headers=headers)
+            [whole] = [heading for heading in HEADINGS.findall(page.text) if f"{word}3 " in heading]
+            assert f"{word}59" in whole
+            body = page.text.partition('<div class="bear-text">')[2].partition("bear-around")[0]
+            assert word not in body
+    card = (await get(datasette, "/-/bear-search?q=roof59")).text
+    snippet = card.partition('<p class="bear-snippet"')[2].partition("</p>")[0]
+    assert "<mark>roof59</mark>" in snippet
+    assert "roof3 " not in snippet
+    markdown = (await get(datasette, "/-/bear-search/note/1.md")).text
+    assert markdown == f"# {titles[0]}\n\nBelow it."
+
+
+HEADINGS = re.compile(r"<h[12][^<>]*>(?:<a [^<>]*>)?([^<>]*)<")

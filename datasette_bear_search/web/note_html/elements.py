@@ -1,0 +1,138 @@
+"""HTML elements in Markdown: a few stay, without their attributes; all others are dropped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from html import unescape
+from typing import TYPE_CHECKING, NamedTuple
+
+from markdown_it.token import Token
+
+if TYPE_CHECKING:
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_core import StateCore
+
+# Elements that stay, and what each becomes.
+KEPT = {
+    **{name: name for name in "kbd sub sup mark u strong em s code".split()},
+    **{"b": "strong", "i": "em", "ins": "u", "del": "s", "strike": "s"},
+    **{"tt": "code", "samp": "code"},
+}
+FOLDED = ("details", "summary")
+# What follows them begins a line.
+_LINES = frozenset(
+    "address article aside blockquote center dd div dl dt figcaption figure footer form h1 h2 h3 h4"
+    " h5 h6 header hr li main nav ol p section tr ul".split()
+)
+# Other elements. A name that is none of all these may be text: List<String>, <your name>.
+_OTHERS = frozenset(
+    "a abbr area audio base bdi bdo big body button canvas caption cite col colgroup data datalist"
+    " dfn dialog embed fieldset font form frame frameset head html iframe img input label legend"
+    " link map marquee math meta meter nobr noscript object optgroup option output param picture"
+    " pre progress q rp rt ruby script select slot small source span style svg table tbody td"
+    " template textarea tfoot th thead time title track var video wbr".split()
+)
+_TAG = re.compile(r"<(/?)([a-zA-Z][\w.:-]*)((?:\s[^<>]*|/)?)>")
+_ATTRIBUTE = re.compile(r"""\b([a-z]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
+
+
+class Element(NamedTuple):
+    name: str
+    is_end: bool
+    attributes: Mapping[str, str]
+
+    @property
+    def begins_line(self) -> bool:
+        return self.name in _LINES or self.name == "br"
+
+
+def read(tag: str) -> Element | None:
+    """Read a tag. Return None for what may be text."""
+    match = _TAG.fullmatch(tag)
+    if match is None:
+        return None
+    name, rest = match[2].lower(), match[3]
+    known = name in KEPT or name in _OTHERS or name in _LINES or name in (*FOLDED, "br")
+    if not known and not match[1] and "=" not in rest and not rest.endswith("/"):
+        return None
+    found = _ATTRIBUTE.findall(rest) if "=" in rest else ()
+    return Element(name, bool(match[1]), {key.lower(): "".join(value) for key, *value in found})
+
+
+def comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Skip a comment that may have empty lines in it."""
+    position = state.bMarks[start] + state.tShift[start]
+    if state.env.get("unclosed") or not state.src.startswith("<!--", position):
+        return False
+    close = state.src.find("-->", position) + 3
+    state.env["unclosed"] = close < 3  # reading the rest for each would take long
+    line = start
+    while line < end and state.eMarks[line] < close:
+        line += 1
+    if close < 3 or line >= end or state.src[close : state.eMarks[line]].strip():
+        return False
+    if not silent:
+        state.line = line + 1
+    return True
+
+
+def without_paragraphs(state: StateCore) -> None:
+    """Leave out the ``<p>`` around lines with only tags, such as ``<details>``."""
+    opened = closed = 0
+    for opening, inline, closing in zip(state.tokens, state.tokens[1:], state.tokens[2:]):
+        if inline.type != "inline":
+            continue
+        children = inline.children or []
+        _make_links(children)
+        for child in children:
+            if child.type == "html_inline" and (tag := read(child.content)):
+                opened += tag.name == "details" and not tag.is_end
+                closed += tag.name == "details" and tag.is_end
+        if opening.type == "paragraph_open" and _are_tags(children):
+            inline.children = [child for child in children if child.type not in _BREAKS]
+            opening.hidden = closing.hidden = True
+            opening.map = None
+    # Unclosed, it would hide the rest of the note.
+    state.env["are_details_closed"] = opened == closed
+
+
+def _make_links(children: Sequence[Token]) -> None:
+    """Make ``<a href="…">`` with its end tag a link as Markdown has it."""
+    opened: list[Token] = []
+    for child in children:
+        tag = read(child.content) if child.type == "html_inline" else None
+        if tag and tag.name == "a" and tag.is_end and opened:
+            first = opened.pop()
+            address = read(first.content)
+            first.type, first.nesting, child.type, child.nesting = "link_open", 1, "link_close", -1
+            first.attrs = {"href": unescape(address.attributes["href"]) if address else ""}
+        elif tag and tag.attributes.get("href"):
+            opened.append(child)
+
+
+_BREAKS = ("softbreak", "hardbreak")
+
+
+def _are_tags(children: Sequence[Token]) -> bool:
+    names = {
+        tag.name
+        for child in children
+        if child.type == "html_inline" and (tag := read(child.content))
+    }
+    others = [child for child in children if child.type not in _BREAKS]
+    is_blank = all(child.type == "html_inline" or not child.content.strip() for child in others)
+    is_summary = "details" in names and bool(others) and others[0].type == "html_inline"
+    return (is_blank and bool(names) and "img" not in names) or (is_summary and _fits(others))
+
+
+def _fits(children: Sequence[Token]) -> bool:
+    """Return whether nothing but a summary has text."""
+    inside = False
+    for child in children:
+        tag = read(child.content) if child.type == "html_inline" else None
+        if tag and tag.name == "summary":
+            inside = not tag.is_end
+        elif not tag and not inside and child.content.strip():
+            return False
+    return True
