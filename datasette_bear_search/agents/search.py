@@ -150,6 +150,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "in_file": hit.in_file,
         "file": hit.file,
         "passage": None if hit.in_file else _passage(hit, with_text=False),
+        "missing": list(hit.missing),
         "why": hit.why,
     }
     return note_facts(hit) | without_empty(more)

@@ -79,9 +79,8 @@ class Terms:
         """
         found = tokens(self.meaning)
         is_plain = not (self.phrases or self.identifiers or self.boolean)
-        if not is_plain or not self.words or not 2 <= len(found) <= MAX_ADJACENT:
-            return None
-        if languages.is_unspaced(self.meaning):
+        has_several = len(self.words) + len(self.prefixes) > 1 and len(found) <= MAX_ADJACENT
+        if not is_plain or not has_several or languages.is_unspaced(self.meaning):
             return None
         goes_on = any(found[-1].lower() == prefix.lower() for prefix in self.prefixes)
         return starting_with(" ".join(found)) if goes_on else quoted(" ".join(found))

@@ -164,9 +164,9 @@ def _is_cut(retrievers: Sequence[str], ranking: Ranking) -> bool:
 
 
 def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
-    q = _q(planned)
-    least = f"bm25 >= least_bm25({q})" if len(retrievers) > 1 else "bm25"
-    return f"{least} and ifnull(substr(enough_words({q}), note_id, 1) = x'01', 1)"
+    least = f"bm25 >= least_bm25({_q(planned)})" if len(retrievers) > 1 else "bm25"
+    enough = " and ifnull(substr((select ids from enough), note_id, 1) = x'01', 1)"
+    return least + (enough if "keyword" in retrievers else "")
 
 
 def _similarity() -> str:
@@ -247,6 +247,8 @@ filtered as (
 
 def _lexical(q: str) -> str:
     return f"""
+-- the set of ids of notes with most of the words by weight; null: all
+enough as materialized (select enough_words({q}) as ids),
 -- words: BM25 of every note with any of them; else parts of words
 lexical as (
   select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25
@@ -414,7 +416,7 @@ def _page(has_words: str, weaker: str, sort: str, size: int, offset: int) -> str
         is_listed = "is_found or bm25 or note_id in nearest"
         nearest = f"""
 -- a few notes that are only nearest
-nearest as (
+nearest as materialized (
   select note_id from fused where not is_found and bm25 is null
   order by {_order("relevance")} limit {weaker}
 ),"""
