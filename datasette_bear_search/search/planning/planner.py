@@ -21,6 +21,7 @@ from ...notes import is_within
 from ...query import fts5
 from ...query.filters import FILTERS, Filters
 from ...query.fts5 import Terms, unique
+from ...query.parser import WORDS_OF_SENTENCES
 from ...query.query import MAX_QUERY_WORDS, Query, literal, text_with, without_guess, without_times
 from ...sqlite import read_value, sqlite3
 from . import spelling
@@ -544,7 +545,9 @@ def _content(
             has_it = _exists(connection, match, if_broken=False)
             having = min(counts(name).values(), default=0) if has_it else 0
             found.append(ContentWord(name, match, _idf(having, notes)))
-        for word in terms.words:
+        # Not why and who, which aren't stop words.
+        words = [word for word in terms.words if word not in WORDS_OF_SENTENCES] or terms.words
+        for word in words:
             tokens = fts5.words(word)
             parts = [part for part in tokens if len(part) > 1 or not part.isascii()] or tokens
             known = {part: tuple(forms(part)) for part in parts}
@@ -566,7 +569,7 @@ def _pasted(
     """Return the expression for runs of the text's words if any note has one of them."""
     if query.mode == "like":
         return None
-    words = [word for word in languages.tokens(query.text)][:MAX_QUERY_WORDS]
+    words = languages.tokens(query.text)[:MAX_QUERY_WORDS]
     if languages.is_unspaced(query.text):
         runs = [word for word in words if len(word) > PASTED_WORDS and languages.is_unspaced(word)]
     elif query.clauses:
