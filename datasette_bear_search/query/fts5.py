@@ -9,7 +9,6 @@ from functools import cached_property
 
 from .. import languages
 
-
 # Queries of at most so many words are searched for as a phrase, too.
 MAX_ADJACENT = 4
 
