@@ -557,9 +557,9 @@ def _content(
                 found.append(ContentWord(word, f"({match})", _idf(having, notes)))
         for prefix in terms.prefixes:
             own = [it for it in terms.completions if plain(it).startswith(plain(prefix))]
-            match = fts5.any_of([fts5.starting_with(prefix), *map(fts5.quoted, own)])
+            starting = " OR ".join([fts5.starting_with(prefix), *map(fts5.quoted, own)])
             having = max((n for it in own for n in counts(it).values()), default=0)
-            found.append(ContentWord(prefix, f"({match})", _idf(having, notes)))
+            found.append(ContentWord(prefix, f"({starting})", _idf(having, notes)))
     return tuple(found)
 
 

@@ -423,7 +423,8 @@ nearest as materialized (
     if has_words:
         # For a shallow page, the other notes that have the words aren't in ``fused``.
         further = f""" union all
-  select note_id, {has_words} from lexical where note_id not in candidates"""
+  select note_id, {has_words}
+  from lexical where note_id not in candidates"""
         if not weaker:
             further += f" and {has_words}"
     notes = "" if sort == "relevance" else " join notes on id = note_id"
