@@ -37,6 +37,7 @@ def api_example() -> dict:
         assert abs(row[name] - value) < 0.01, f"write {name} anew: {row[name]}"
         row[name] = value
     row["passage"].update(sentence_start=54, sentence_end=191)
+    row["sentence"] = [54, 191]
     return answer
 
 

@@ -295,6 +295,7 @@ def test_the_offsets_count_characters_of_the_body(write, bear_index, sidecar_pat
     [(stored,)] = database.connect(sidecar_path).execute("select body from notes").fetchall()
     sentence = "The boiler lost pressure again."
     assert stored[hit.passage.sentence_start : hit.passage.sentence_end] == sentence
+    assert hit.sentence == (hit.passage.sentence_start, hit.passage.sentence_end)
     html = hit.snippet.html(KINDS)
     assert re.sub("</?mark>", "", html).count('<span class="bear-sentence">') >= 1
 

@@ -427,3 +427,14 @@ async def test_a_title_that_was_cut_is_shown_whole_and_once(serve):
 
 
 HEADINGS = re.compile(r"<h[12][^<>]*>(?:<a [^<>]*>)?([^<>]*)<")
+
+
+async def test_a_note_marks_the_sentence_that_its_address_names(serve):
+    note = BearNote("# Roof\n\nIt leaks. Ask *Hollis* about it. Or not.")
+    datasette = serve(note)
+    page = (await get(datasette, "/-/bear-search/note/1?q=it&sentence=10-32")).text
+    marked = re.findall('<span class="bear-sentence">(.*?)</span>', page)
+    assert marked == ["Ask ", "Hollis", " about <mark>it</mark>."]
+    for wrong in ("9-", "99999999-2", "a", "5-5"):
+        page = (await get(datasette, f"/-/bear-search/note/1?sentence={wrong}")).text
+        assert "bear-sentence" not in page
