@@ -86,12 +86,8 @@ def cell(kind: str, platform: str, python: str) -> str:
     if isinstance(found, str):
         print(f"{kind}, {platform}, Python {python}: {found}", file=sys.stderr)
         return "–"
-    names = {each["name"] for each in found}
-    note = ""
-    if MODELS not in names:
-        note = " ʷ" if RUNTIME not in names else "" if kind == "light" else " ᵇ"
-        note = " ʷ" if kind == "base" else note
-    return f"{megabytes(found, platform, python):,.0f}{note}"
+    makes_vectors = {each["name"] for each in found} & {MODELS, RUNTIME}
+    return f"{megabytes(found, platform, python):,.0f}{'' if makes_vectors else ' ʷ'}"
 
 
 def table() -> Iterator[str]:
