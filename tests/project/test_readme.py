@@ -1,12 +1,10 @@
 """The README and the documentation are right: help texts, the example, SQL and links."""
 
 import json
-import plistlib
 import re
 import shlex
 import subprocess
 import sys
-from configparser import ConfigParser
 from textwrap import dedent
 
 import pytest
@@ -146,6 +144,8 @@ NOT_RUN = {
     "pip": "CI runs it",
     "python": "CI runs it",
     "install": "CI runs what it is for",
+    "uninstall": "is Datasette's own",
+    "uvx": "needs the package's own page on PyPI",
     "npx": "needs npm's registry",
     "blog.db": "serves files that only the reader has",
     "openapi-python-client": "tests/web/api/test_endpoints runs it",
@@ -194,16 +194,6 @@ def test_the_configuration_in_the_documentation_is_read(block, tmp_path):
     file.write_text(block.replace("kind: bear\n", f"kind: bear\n  location: {tmp_path}\n"))
     read = config.read_configuration(file)
     assert len(read.sources or ()) == len(settings.get("sources", ()))
-
-
-def test_the_services_in_the_documentation_run_the_command():
-    [agent] = blocks("xml")
-    [unit] = blocks("ini")
-    started = plistlib.loads(agent.values[0].encode())["ProgramArguments"]
-    service = ConfigParser()
-    service.read_string(unit.values[0])
-    assert service["Service"]["ExecStart"].split() == started
-    assert commands(shlex.join(["datasette", *started[1:]])) == [["bear-index", "--watch"]]
 
 
 def plugin_with(hook: str) -> dict:

@@ -37,11 +37,8 @@ PAGES = {
 @pytest.fixture(scope="module")
 def address(sidecar) -> Iterator[str]:
     """Serve the notes with buttons below each result, as bear-serve does."""
-    with pytest.MonkeyPatch.context() as patch:
-        # Commands on the page need no --sidecar, as most people see them.
-        patch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(sidecar))
-        with served(sidecar, config={"plugins": {PLUGIN: {"judgments": True}}}) as address:
-            yield address
+    with served(sidecar, config={"plugins": {PLUGIN: {"judgments": True}}}) as address:
+        yield address
 
 
 @pytest.mark.skipif(
@@ -192,8 +189,12 @@ def wordy(tmp_path_factory) -> Iterator[str]:
         for n in range(12)
     ]
     library = bear_library(tmp_path_factory.mktemp("wordy") / "database.sqlite", notes)
-    with served(indexed(library, "--no-semantic")) as address:
-        yield address
+    index = indexed(library, "--no-semantic")
+    with pytest.MonkeyPatch.context() as patch:
+        # Then commands on the page need no --sidecar, as most people see them.
+        patch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(index))
+        with served(index) as address:
+            yield address
 
 
 @pytest.mark.parametrize(
