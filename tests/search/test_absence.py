@@ -12,7 +12,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 
 from datasette_bear_search import Library
-from datasette_bear_search.agents import AgentLibrary, search
+from datasette_bear_search.agents import AgentLibrary, tools
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.absence import Evidence, reason
 from datasette_bear_search.sources.base import SourceConfig
@@ -178,7 +178,7 @@ async def test_the_page_says_why_and_looks_into_no_source_for_others(index_notes
     url = "/-/bear-search?q=roof&tag=recipes"
     page = (await datasette.client.get(url)).text
     assert "Why isn't my note here?" in page
-    [link] = re.findall(r'href="([^"]*[?&;]why=[^"]*)"', page)
+    [link] = {*re.findall(r'href="([^"]*[?&;]why=[^"]*)"', page)}
     assert "Find out why" in (await datasette.client.get(html.unescape(link))).text
     page = (await datasette.client.get(f"{url}&why=Attic")).text
     assert "“Attic” is indexed, but left out by “#recipes”." in page
@@ -190,8 +190,8 @@ async def test_the_page_says_why_and_looks_into_no_source_for_others(index_notes
 
 
 def ask_agent(library, title):
-    more = ((), "auto", {}, None, False, "full", 2000, 2, 0)
-    return search.search_notes(library, "roof", *more, why=title).data["notices"][0]
+    arguments = {"query": "roof", "limit": 2, "found_only": False, "why": title}
+    return tools.call(library, "search_notes", arguments).data["notices"][0]
 
 
 def test_an_agent_is_told_why(index_notes):
