@@ -17,6 +17,8 @@ exact as materialized (
   select key + 0 as note_id, value as exact_level
   from json_each(exact_matches(:q)) join filtered on ifnull(substr(ids, key, 1) = x'01', 1)
 ),
+-- the set of ids of notes with most of the words by weight; null: all
+enough as materialized (select enough_words(:q) as ids),
 -- words: BM25 of every note with any of them; else parts of words
 lexical as (
   select rowid as note_id, -bm25(notes_fts, 3.0, 1.0, 3.0, 0.5) as bm25
@@ -79,24 +81,30 @@ refined as materialized (
 ),
 fused as materialized (
   select scored.*, ifnull(refined, blend) as score,
-    ifnull(bm25 >= least_bm25(:q) or exact_level or similarity >= closeness(:q), false) as is_found
+    ifnull(bm25 >= least_bm25(:q) and ifnull(substr((select ids from enough), note_id, 1) = x'01', 1) or exact_level or similarity >= closeness(:q), false) as is_found
   from scored left join refined using (note_id)
 ),
-found_notes as (
-  select note_id from fused where is_found union all
-  select note_id from lexical where bm25 >= least_bm25(:q) and note_id not in candidates
+-- a few notes that are only nearest
+nearest as materialized (
+  select note_id from fused where not is_found and bm25 is null
+  order by exact_level desc, score desc, bm25 desc, note_id limit weaker_matches(:q)
 ),
--- all notes that are found, and a few that are only nearest
+listed as (
+  select note_id, is_found from fused where is_found or bm25 or note_id in nearest union all
+  select note_id, bm25 >= least_bm25(:q) and ifnull(substr((select ids from enough), note_id, 1) = x'01', 1)
+  from lexical where note_id not in candidates
+),
 counts as materialized (
-  select *, found + min(others, weaker_matches(:q)) as total from
-    (select count(*) as found, json_group_array(note_id) as found_ids from found_notes),
-    (select count(*) filter (where not is_found) as others, max(similarity) as closest from fused),
+  select * from
+    (select count(*) as total, count(*) filter (where is_found) as found,
+      json_group_array(note_id) filter (where is_found) as found_ids from listed),
+    (select max(similarity) as closest from fused),
     (select sum(close_passages) as close_passages from dense)
 ),
 page as (
   select fused.*, counts.* from fused, counts
-  order by is_found desc, exact_level desc, score desc, bm25 desc, note_id
-  limit max(0, min(20, (select total - 0 from counts))) offset 0
+  where is_found or bm25 or note_id in nearest
+  order by is_found desc, exact_level desc, score desc, bm25 desc, note_id limit 20 offset 0
 )
 select id, title, language, page.* from page join notes on id = note_id
 order by is_found desc, exact_level desc, score desc, bm25 desc, note_id

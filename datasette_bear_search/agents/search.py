@@ -150,6 +150,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "in_file": hit.in_file,
         "file": hit.file,
         "passage": None if hit.in_file else _passage(hit, with_text=False),
+        "missing": list(hit.missing),
         "why": hit.why,
     }
     return note_facts(hit) | without_empty(more)
@@ -191,7 +192,7 @@ def _result(heading: str, data: Mapping[str, Any], notes: Sequence[dict[str, Any
 
 
 def _note_text(note: Mapping[str, Any]) -> str:
-    lines = heading_lines(note, "\n##", "snippet", "in_file", "file", "passage")
+    lines = heading_lines(note, "\n##", "missing", "snippet", "in_file", "file", "passage")
     passage = note.get("passage", {})
     text = note.get("snippet") or passage.get("text")
     if note.get("in_file"):

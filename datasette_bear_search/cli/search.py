@@ -256,8 +256,7 @@ def _page_options() -> list[click.Parameter]:
         _option(
             "min_similarity",
             type=float,
-            help="Similarity from which a note counts as close in meaning  [default: measured on "
-            "your notes]",
+            help="Leave out notes that are less similar in meaning, from 0 to 1",
         ),
         _option(
             "rerank",

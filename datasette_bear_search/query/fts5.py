@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from .. import languages
+
+# Queries of at most so many words are searched for as a phrase, too.
+MAX_ADJACENT = 4
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Terms:
         loose.extend(map(starting_with, self.prefixes))
         # The index has stems, which may be shorter: runn* doesn't match running (run).
         loose.extend(map(quoted, self.completions))
+        loose.extend(filter(None, [self.adjacent]))
         required = self._phrases()
         if not required:
             return any_of(loose)
@@ -65,6 +69,22 @@ class Terms:
         """Its matches rank first if they contain the ``exact_substrings``, too."""
         required = [*self._phrases(), *map(quoted, self.identifiers)]
         return None if self.boolean else " AND ".join(required) or None
+
+    @cached_property
+    def adjacent(self) -> str | None:
+        """The expression for two to four words next to each other, as typed; None for others.
+
+        BM25 counts it like one more word, so it is worth the more the fewer notes have it.
+        """
+        found = tokens(self.meaning)
+        is_plain = not (self.phrases or self.identifiers or self.boolean)
+        has_several = len(self.words) + len(self.prefixes) > 1 and 2 <= len(found) <= MAX_ADJACENT
+        if not is_plain or not has_several or languages.is_unspaced(self.meaning):
+            return None
+        goes_on = any(found[-1].lower() == prefix.lower() for prefix in self.prefixes)
+        if self.prefixes and not goes_on:
+            return None
+        return starting_with(" ".join(found)) if goes_on else quoted(" ".join(found))
 
     def _phrases(self) -> list[str]:
         return [
@@ -129,6 +149,18 @@ def unique(texts: Iterable[str]) -> tuple[str, ...]:
 def any_of(expressions: Iterable[str]) -> str | None:
     """Return an expression that matches where one of these does; None if there are none."""
     return " OR ".join(dict.fromkeys(expressions)) or None
+
+
+def at_least(needed: float, weighted: Sequence[tuple[str, float]]) -> str | None:
+    """Return an expression for notes that have words of this weight; None if it can't be."""
+    if needed > sum(weight for _, weight in weighted):
+        return None
+    (word, weight), *others = weighted
+    if needed <= weight:
+        return any_of([word, *filter(None, [at_least(needed, others) if others else None])])
+    both = at_least(needed - weight, others)
+    without = at_least(needed, others)
+    return any_of(filter(None, [both and f"({word} AND ({both}))", without]))
 
 
 # --- Identifiers: file names, versions, dates, ISBNs, error codes, C++. Notes that contain them

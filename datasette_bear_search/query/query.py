@@ -24,6 +24,13 @@ EVALUATED_MODES = (*RETRIEVERS, "hybrid")
 MAX_QUERY_CHARACTERS = 1000
 MAX_QUERY_WORDS = 64
 
+# Signs of FTS5's query language that aren't operators here: ^first, a + b, {title body}: x, body:x.
+_FTS5_SIGNS = (
+    r"(?<!\S)-?\{(?:\s*(?:title|body|tags|attachments)\b)+\s*\}\s*:\s*(?=\S)"
+    r"|(?<!\S)-?(?:body|attachments):(?=[\w\"(])"
+    r"|(?<!\S)\^(?=[\w\"])|(?<=[^\W\d] )\+(?= [^\W\d])"
+)
+
 
 @dataclass(frozen=True)
 class Query:
@@ -75,7 +82,14 @@ def parse(
     """
     ends_in_space = text[-1:].isspace()
     text, notices = _cleaned(text)
-    tokens = tokenize(text)
+    words = text if mode == "like" else re.sub(_FTS5_SIGNS, lambda sign: " " * len(sign[0]), text)
+    tokens = tokenize(words)
+    if words != text:
+        signs = " ".join(match[0].strip() for match in re.finditer(_FTS5_SIGNS, text))
+        notices.append(
+            f"“{signs}” means nothing here, unlike in FTS5. Quotation marks make a phrase, "
+            "in:title searches only titles."
+        )
     # In a verbatim search, AND and OR are words, too.
     has_boolean = mode != "like"
     time = times.find(_without_syntax(text, tokens)) if has_boolean and has_times else None

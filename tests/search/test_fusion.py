@@ -30,7 +30,7 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.rerankers import Reranker
 from datasette_bear_search.index.file import database, vectors
 from datasette_bear_search.index.run import calibration, indexer
-from datasette_bear_search.search.planning import spelling
+from datasette_bear_search.search.planning import planner, spelling
 from datasette_bear_search.search.results.records import Hit
 from datasette_bear_search.search.results.rerank import rerank
 from datasette_bear_search.sources.bear import BearLibrary
@@ -71,12 +71,14 @@ def idf(words: str, notes: tuple[Sample, ...]) -> float:
     return max(log((len(notes) - having + 0.5) / (having + 0.5)), 1e-6)
 
 
-def bm25(words: Sequence[str], notes: tuple[Sample, ...]) -> Scores:
+def bm25(words: Sequence[str], notes: tuple[Sample, ...], *, phrase: bool = True) -> Scores:
     """Return FTS5's BM25, with k1 = 1.2 and b = .75, of each note that has any of the words."""
     lengths = {note.title: len(" ".join(columns(note)).split()) for note in notes}
     average = sum(lengths.values()) / len(notes)
     scores = dict.fromkeys(lengths, 0.0)
-    for note, word in product(notes, words):
+    # Two to four words in a row count as one more.
+    terms = [*words, " ".join(words)] if phrase and 2 <= len(words) <= 4 else words
+    for note, word in product(notes, terms):
         in_title, in_body, in_tags, in_image = (count(word, column) for column in columns(note))
         often = 3 * in_title + in_body + 3 * in_tags + 0.5 * in_image
         length = 0.25 + 0.75 * lengths[note.title] / average
@@ -328,7 +330,7 @@ def test_meaning_has_half_of_the_weight_for_a_phrase_and_at_most_two_words(harbo
 def test_meaning_has_half_of_the_weight_for_and_or_and_not(harbor):
     hits = found(harbor, "harbor AND lantern")
     angles = {title: ANGLES[title] for title in ("Lamp", "Harbor ferry")}
-    both = bm25(["harbor", "lantern"], HARBOR)
+    both = bm25(["harbor", "lantern"], HARBOR, phrase=False)
     lexical = by_words({title: both[title] for title in angles}, 0)
     assert blends(hits) == near(blended(0.5, by_meaning(angles), lexical))
 
@@ -342,7 +344,8 @@ def test_meaning_counts_less_in_a_language_that_the_model_was_not_made_for(harbo
     expected = expected_blends(words, 0.25, normalizer(words, HARBOR))
     assert blends(hits) == near({title: expected[title] for title in hits})
     assert {title: hit.score for title, hit in hits.items()} == blends(hits)
-    assert {title for title, hit in hits.items() if hit.is_found} == {*bm25(words, HARBOR)}
+    # The rarer of two words is enough.
+    assert {title for title, hit in hits.items() if hit.is_found} == {*bm25(["lantern"], HARBOR)}
 
 
 def test_words_decide_about_a_note_without_a_vector(harbor, tmp_path):
@@ -468,35 +471,56 @@ def forest(tmp_path_factory) -> Library:
 FAR = 0.9999  # a threshold that no note reaches
 
 
-def test_question_needs_15_hundredths_of_the_normalizer_from_its_words(forest):
+@pytest.fixture
+def far(monkeypatch):
+    """Let no note be close in meaning."""
+    monkeypatch.setattr(planner, "threshold", lambda *arguments: FAR)
+
+
+def test_question_needs_15_hundredths_of_the_normalizer(forest, far, monkeypatch):
+    monkeypatch.setattr(planner, "ENOUGH", 0)  # the other condition
     words = ["harbor", "lantern", "ferry"]
     least = 0.15 * normalizer(words, FOREST)
     expected = {title for title, score in bm25(words, FOREST).items() if score >= least}
     ladder = [score / least for score in bm25(["harbor"], FOREST).values()]
     close = [share for share in ladder if 0.97 < share < 1.03]
     assert min(close) < 1 <= max(close)
-    hits = found(forest, " ".join(words), min_similarity=FAR)
+    hits = found(forest, " ".join(words))
     assert {title for title, hit in hits.items() if hit.is_found} == expected
 
 
-def test_one_of_two_words_is_enough(forest):
-    hits = found(forest, "harbor lantern", min_similarity=FAR)
-    assert {title for title, hit in hits.items() if hit.is_found} == {
-        *bm25(["harbor", "lantern"], FOREST)
+def test_note_needs_half_of_the_weight_of_two_to_five_words(forest, far):
+    words = ["harbor", "lantern", "ferry", "oak"]
+    weights = {word: idf(word, FOREST) for word in words}
+    having = {word: {*bm25([word], FOREST)} for word in words}
+    shares = {
+        note.title: sum(weights[word] for word in words if note.title in having[word])
+        / sum(weights.values())
+        for note in FOREST
     }
+    hits = found(forest, " ".join(words))
+    assert {title for title, hit in hits.items() if hit.is_found} == {
+        title for title, share in shares.items() if share >= 0.5
+    }
+
+
+def test_rarer_one_of_two_words_is_enough(forest, far):
+    hits = found(forest, "harbor lantern")
+    assert {title for title, hit in hits.items() if hit.is_found} == {*bm25(["lantern"], FOREST)}
+    assert {*bm25(["harbor"], FOREST)} <= {*hits}
 
 
 @pytest.mark.parametrize(
     ("query", "parameters", "listed"),
     [
-        ("lantern", {"min_similarity": FAR}, 12 + 10),
-        ("lantern", {"min_similarity": FAR, "mode": "semantic"}, 0 + 10),
-        ("lantern", {"min_similarity": FAR, "found": True}, 12),
+        ("lantern", {}, 12 + 10),
+        ("lantern", {"mode": "semantic"}, 0 + 10),
+        ("lantern", {"found": True}, 12),
         ('"ash lantern"', {}, 11),
     ],
 )
 def test_ten_weaker_matches_are_listed_unless_only_found_notes_are_wanted(
-    forest, query, parameters, listed
+    forest, far, query, parameters, listed
 ):
     assert len(found(forest, query, **parameters)) == listed
 

@@ -1,11 +1,14 @@
-"""The notes' words with accents, by what people type for them: informacao for informação.
+"""Other spellings of a typed word in the notes: informação for informacao, colour for color.
 
-Stemmers see the accents, so the stem of a word that is typed without them isn't the word's.
+Stemmers see the accents, so the stem of a word that is typed without them isn't the word's. Nor
+have British and American spellings the same stem.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 
 from ...folding import normalized, plain, typed_forms
 from ...sqlite import read_value, sqlite3
@@ -43,9 +46,47 @@ def spellings(connection: sqlite3.Connection, word: str) -> list[str]:
     select term from {WORD_VOCABULARY} where term in (select value from json_each(?))
     """
     found = connection.execute(sql, [typed, json.dumps([*typed_forms(word)])])
-    return [other for (other,) in found if other != written]
+    others = [other for (other,) in found if other != written]
+    regions = (other for other, root in regional(typed) if _has_beginning(connection, root))
+    return [*others, *regions]
+
+
+# British and American spellings of one word: what comes before, the endings that are exchanged, and
+# what may follow. The words before are long or named, since "four" isn't "for", nor "filing"
+# "filling", nor "enter" the French "entre".
+_REGIONAL = (
+    (r"\w{3,}[iy]", "s", "z", "e|e[drs]|ers|ings?|ations?|ational|ationally|able|ability"),
+    (
+        r"\w{2,}[^\W_aeou]|od",
+        "our",
+        "or",
+        "|s|ed|ings?|ers?|ful|fully|less|ites?|abl[ey]|al|ists?|hoods?|ly",
+    ),
+    (
+        r"\w*(?:cent|theat|m[ei]t|lit|fib|calib|spect|sab|lust|somb|meag|scept|och|manoeuv)",
+        "re",
+        "er",
+        "|s",
+    ),
+    (r"\w{2,}[aeiou]", "ll", "l", "ed|ings?|ers?"),
+    (r"\w{2,}", "logue", "log", "|s"),
+    (r"(?:def|off|lic|pret)en|practi", "c", "s", "e|e[drs]|ing"),
+)
+
+
+def regional(word: str) -> Iterator[tuple[str, str]]:
+    """Yield a word in another spelling of English, and the beginning that shows that it is."""
+    for before, *endings, after in _REGIONAL:
+        for ending, other in (endings, endings[::-1]):
+            if match := re.fullmatch(rf"({before}){ending}({after})", word):
+                yield f"{match[1]}{other}{match[2]}", f"{match[1]}{other}"
 
 
 def _is_known(connection: sqlite3.Connection, word: str) -> bool:
     sql = f"select exists (select 1 from {WORD_VOCABULARY} where term = ?)"
     return bool(read_value(connection, sql, [word]))
+
+
+def _has_beginning(connection: sqlite3.Connection, beginning: str) -> bool:
+    sql = f"select exists (select 1 from {WORD_VOCABULARY} where term >= ? and term < ?)"
+    return bool(read_value(connection, sql, [beginning, beginning + "\U0010ffff"]))

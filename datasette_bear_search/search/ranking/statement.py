@@ -105,9 +105,9 @@ def search_statement(
         is_shallow = sort == "relevance" and offset + size <= LEXICAL_CANDIDATES
         parts.append(_fused(planned, retrievers, ranking, is_shallow))
         weaker = f"weaker_matches({_q(planned)})" if len(retrievers) > 1 else f"{WEAKER_MATCHES}"
-        weaker = "0" if ranking.found_only else weaker
-        has_words = _has_words(planned, retrievers) if is_shallow else ""
-        parts.append(_page(has_words, weaker, sort, size, offset))
+        is_complete = not is_shallow or _is_cut(retrievers, ranking)
+        has_words = "" if is_complete else _has_words(planned, retrievers)
+        parts.append(_page(has_words, "" if ranking.found_only else weaker, sort, size, offset))
     order = _order(sort, "is_found desc, " if retrievers else "")
     return Statement(statement_sql(parts, f"{HIT_ROWS_SQL}{order}\n"), parameters)
 
@@ -158,9 +158,15 @@ def close_condition(planned: Plan, retrievers: Sequence[str], ranking: Ranking) 
     return f"similarity >= {least}{known if planned.foreign else ''}"
 
 
+def _is_cut(retrievers: Sequence[str], ranking: Ranking) -> bool:
+    # Only candidates have a similarity, so the other notes with the words aren't listed.
+    return ranking.min_similarity is not None and "semantic" in retrievers
+
+
 def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
-    # With the lexical retriever alone, any of the words is enough.
-    return f"bm25 >= least_bm25({_q(planned)})" if len(retrievers) > 1 else "bm25"
+    least = f"bm25 >= least_bm25({_q(planned)})" if len(retrievers) > 1 else "bm25"
+    enough = " and ifnull(substr((select ids from enough), note_id, 1) = x'01', 1)"
+    return least + (enough if "keyword" in retrievers else "")
 
 
 def _similarity() -> str:
@@ -241,6 +247,8 @@ filtered as (
 
 def _lexical(q: str) -> str:
     return f"""
+-- the set of ids of notes with most of the words by weight; null: all
+enough as materialized (select enough_words({q}) as ids),
 -- words: BM25 of every note with any of them; else parts of words
 lexical as (
   select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25
@@ -326,7 +334,7 @@ left join exact using (note_id)
     dense = """left join (
       select note_id, passage_id, similarity, dense_rank from dense
     ) using (note_id)"""
-    if ranking.fusion == "rrf":
+    if ranking.fusion == "rrf" and not _is_cut(retrievers, ranking):
         return f"""
 scored as materialized (
   select *, null as lexical_score, null as dense_score, null as blend
@@ -359,6 +367,7 @@ scored as materialized (
 
 def _fused(planned: Plan, retrievers: Sequence[str], ranking: Ranking, is_shallow: bool) -> str:
     score, scored, comment, further = "blend", "scored", "", ""
+    is_cut = _is_cut(retrievers, ranking)
     has_words = _has_words(planned, retrievers)
     is_close = close_condition(planned, retrievers, ranking)
     if ranking.fusion == "rrf":
@@ -381,7 +390,9 @@ refined as materialized (
         # A note as old as the half-life keeps three quarters of its score, a very old one half.
         score += f" * (0.5 + 0.5 * decay(modified, {ranking.recency:g}))"
         scored += "\n  join (select id as note_id, modified from notes) using (note_id)"
-    if not is_shallow:
+    if is_cut:
+        further = f"\n  where ifnull(similarity, 1) >= {ranking.min_similarity:.4f}"
+    elif not is_shallow:
         # Only if the page goes beyond the candidates or has another order: there may be very many.
         further = f"""
   union all
@@ -398,27 +409,40 @@ fused as materialized (
 
 
 def _page(has_words: str, weaker: str, sort: str, size: int, offset: int) -> str:
-    # For a shallow page, the other notes that have the words aren't in ``fused``.
-    others = ""
+    # Without weaker matches, only the notes that are found are listed.
+    nearest = further = ""
+    is_listed = "is_found"
+    if weaker:
+        is_listed = "is_found or bm25 or note_id in nearest"
+        nearest = f"""
+-- a few notes that are only nearest
+nearest as materialized (
+  select note_id from fused where not is_found and bm25 is null
+  order by {_order("relevance")} limit {weaker}
+),"""
     if has_words:
-        others = f""" union all
-  select note_id from lexical where {has_words} and note_id not in candidates"""
+        # For a shallow page, the other notes that have the words aren't in ``fused``.
+        further = f""" union all
+  select note_id, {has_words}
+  from lexical where note_id not in candidates"""
+        if not weaker:
+            further += f" and {has_words}"
     notes = "" if sort == "relevance" else " join notes on id = note_id"
-    return f"""
-found_notes as (
-  select note_id from fused where is_found{others}
+    return f"""{nearest}
+listed as (
+  select note_id, is_found from fused where {is_listed}{further}
 ),
--- all notes that are found, and a few that are only nearest
 counts as materialized (
-  select *, found + min(others, {weaker}) as total from
-    (select count(*) as found, json_group_array(note_id) as found_ids from found_notes),
-    (select count(*) filter (where not is_found) as others, max(similarity) as closest from fused),
+  select * from
+    (select count(*) as total, count(*) filter (where is_found) as found,
+      json_group_array(note_id) filter (where is_found) as found_ids from listed),
+    (select max(similarity) as closest from fused),
     (select sum(close_passages) as close_passages from dense)
 ),
 page as (
   select fused.*, counts.* from fused, counts{notes}
-  order by {_order(sort, "is_found desc, ")}
-  limit max(0, min({int(size)}, (select total - {int(offset)} from counts))) offset {int(offset)}
+  where {is_listed}
+  order by {_order(sort, "is_found desc, ")} limit {int(size)} offset {int(offset)}
 )"""
 
 

@@ -49,6 +49,7 @@ def register(connection: sqlite3.Connection) -> None:
         "balance": lambda planned: planned.balance,
         "bm25_normalizer": lambda planned: planned.bm25_normalizer,
         "least_bm25": lambda planned: planned.least_bm25,
+        "enough_words": functions.enough_words,
         "nearest_candidates": functions.nearest_candidates,
         "closeness": lambda planned: planned.closeness,
         "foreign_notes": functions.foreign_notes,
@@ -138,6 +139,13 @@ class SearchFunctions:
         sql = f"select group_concat(id) from notes where {' and '.join(conditions)}"
         return note_set(read_value(self._connection, sql, values))
 
+    def enough_words(self, planned: Plan) -> bytes | None:
+        """Return the set of notes that have most of the text's words by weight; None: all do."""
+        if planned.enough is None:
+            return None
+        sql = "select group_concat(rowid) from notes_fts where notes_fts match ?"
+        return note_set(read_value(self._connection, sql, [planned.enough]))
+
     def foreign_notes(self, planned: Plan) -> bytes:
         """Return the set of notes in languages that the model wasn't made for; empty if q is."""
         sql = """
@@ -158,6 +166,9 @@ class SearchFunctions:
             sql = "select id, title from notes where title collate nocase between ? and ?"
             rows = self._connection.execute(sql, [title, title + "\U0010ffff"])
             found = {note: 0.5 for note, other in rows if other[len(title) :][:1].isalnum()}
+        if planned.pasted:
+            sql = "select rowid from notes_fts where notes_fts match ?"
+            found |= dict.fromkeys(self._ids(sql, planned.pasted), 1)
         if terms.exact and planned.text_mode != "like":
             # To the word index "C++" is "c", so check the text itself, too.
             sql = f"""

@@ -65,6 +65,8 @@ class RankedNote(ListedNote):
     is_exact: bool  # its title is the query, or it has the query's phrases and identifiers
     # Whether it has the words or is close in meaning. If not, it is merely one of the nearest.
     is_found: bool = True
+    missing: tuple[str, ...] = ()  # words of a short query that it lacks
+    is_phrase: bool = False  # whether it has the words next to each other, as typed
     rerank_score: float | None = None  # on the reranker's own scale
     language: str | None = None
     also_in: tuple[str, ...] = ()  # other sources that have the same note

@@ -13,7 +13,7 @@ from ...index.file.metadata import json_value
 from ...index.file.templates import shared_lines
 from ...index.run.chunking import line_hash
 from ...markdown import plain_text
-from ...sqlite import execute, sqlite3
+from ...sqlite import execute, read_value, sqlite3
 from ..planning.planner import Plan
 from ..ranking.scores import rrf
 from ..ranking.statement import (
@@ -47,6 +47,8 @@ def retrieve(
     """
     query, notices = planned.query, [*planned.query.notices, *planned.notices]
     retrievers = _retrievers(planned, semantic)
+    if ranking.min_similarity is not None and retrievers and "semantic" not in retrievers:
+        notices.append("Without a search by meaning, no minimum similarity was applied.")
     statement = None
     rows: list[dict[str, Any]] = []
     if query.text and not planned.terms.substrings and not planned.filters:
@@ -69,7 +71,12 @@ def retrieve(
     has_words = any(row["bm25"] for row in rows)
     if has_words and "keyword" in retrievers and not planned.has_matches:
         notices.append("No exact matches. These notes contain the words inside longer words.")
-    if _nothing_is_close(planned, rows):
+    lacking: dict[int, tuple[str, ...]] = {}
+    if "keyword" in retrievers:
+        lacking = word_matches.missing(connection, planned, [row["id"] for row in rows])
+    for row in rows:
+        row["missing"] = lacking.get(row["id"], ())
+    if _nothing_is_close(connection, planned, rows):
         some = " These contain some of the words." if has_words else ""
         notices.append(NOTHING_CLOSE + some)
     counts = rows
@@ -157,17 +164,33 @@ def _retrievers(planned: Plan, semantic: bool) -> tuple[str, ...]:
     return (words,)
 
 
-def _nothing_is_close(planned: Plan, rows: Sequence[dict[str, Any]]) -> bool:
-    # Whether the nearest passage is no nearer than those that are found for nonsense.
-    if not rows or rows[0]["closest"] is None or rows[0]["exact_level"]:
+def _nothing_is_close(
+    connection: sqlite3.Connection, planned: Plan, rows: Sequence[dict[str, Any]]
+) -> bool:
+    """Return whether no note has all words, and none is nearer than those found for nonsense."""
+    if not rows or rows[0]["exact_level"]:
         return False
-    if planned.threshold is None:
-        return False
-    # For one or two words, a note that has them is enough: single words are close to few passages.
-    found = planned.shape != "sentence" and any(row["bm25"] for row in rows)
-    # Nor is it near if all that are nearer are in languages that the model wasn't made for.
-    is_near = rows[0]["closest"] >= planned.threshold
-    return not found and not (is_near and (rows[0]["close_passages"] or not planned.foreign))
+    if rows[0]["closest"] is None or planned.threshold is None:
+        is_near = bool(rows[0]["found"])
+    else:
+        # Nor is it near if all that are nearer are in languages that the model wasn't made for.
+        is_close = rows[0]["closest"] >= planned.threshold
+        is_near = is_close and bool(rows[0]["close_passages"] or not planned.foreign)
+    return not is_near and not _has_all_words(connection, planned, rows)
+
+
+def _has_all_words(
+    connection: sqlite3.Connection, planned: Plan, rows: Sequence[dict[str, Any]]
+) -> bool:
+    words = planned.content
+    if not words:
+        return planned.shape != "sentence" and any(row["bm25"] for row in rows)
+    if all(word.text in planned.terms.identifiers for word in words):
+        return True  # the plan's notices name an identifier that no note has
+    if planned.named == words and any(row["bm25"] and not row["missing"] for row in rows):
+        return True
+    sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
+    return bool(read_value(connection, sql, [" AND ".join(word.match for word in words)]))
 
 
 # --- the details of the notes in the statement's rows
@@ -238,7 +261,11 @@ def _notes(
         row["id"]
         for row in rows
         if row["bm25"]
-        and ((row["similarity"] or -1.0) < planned.closeness or row["language"] in planned.foreign)
+        and (
+            (planned.pasted and row["exact_level"])
+            or (row["similarity"] or -1.0) < planned.closeness
+            or row["language"] in planned.foreign
+        )
     ]
     places = word_matches.best_places(connection, planned, by_words)
     shown = []
@@ -250,6 +277,12 @@ def _notes(
     found = checked_rows(connection, Statement(_DETAILS, {"rows": json.dumps(shown)}))
     if [row["id"] for row in found] != [row["id"] for row in rows]:
         raise sqlite3.DatabaseError("an index names a row that is missing")
+    adjacent: set[int] = set()
+    if planned.terms.adjacent and planned.has_matches and planned.text_mode != "like":
+        expression = planned.in_forms(planned.terms.adjacent)
+        adjacent = word_matches.notes_with(connection, expression, [row["id"] for row in rows])
+    for row in rows:
+        row["is_phrase"] = row["id"] in adjacent
     shared = shared_lines(connection)
     return tuple(_note({**row, **more}, shared) for row, more in zip(rows, found))
 
@@ -274,6 +307,8 @@ def _note(row: dict[str, Any], shared: Container[int]) -> FoundNote:
         rrf=rrf(row["lexical_rank"], row["dense_rank"]),
         is_exact=(row["exact_level"] or 0) >= 1,
         is_found=bool(row["is_found"]),
+        missing=row["missing"],
+        is_phrase=row["is_phrase"],
         language=row["language"],
         also_in=tuple(json.loads(row["also_in"])),
     )

@@ -255,6 +255,10 @@ def _why_found(note: RankedNote, planned: Plan) -> str:
         reasons.append(f"{meaning}, {_ordinal(note.semantic_rank)} ({note.similarity:.2f})")
     if note.is_exact:
         reasons.append("title" if planned.is_title(note.title) else "exactly as typed")
+    elif note.is_phrase:
+        reasons.append("phrase")
+    if note.missing:
+        reasons.append(f"missing: {', '.join(note.missing)}")
     return " · ".join(reasons)
 
 

@@ -53,7 +53,31 @@ def expressions(planned: Plan) -> list[str]:
     parts = [part for word in terms.words for part in _parts(word)]
     words = (*terms.phrases, *terms.identifiers, *parts, *terms.completions, *planned.beginnings)
     found = [*map(fts5.quoted, words), *map(fts5.starting_with, terms.prefixes)]
-    return [planned.in_forms(each) for each in found]
+    return [*filter(None, [planned.pasted]), *(planned.in_forms(each) for each in found)]
+
+
+def missing(
+    connection: sqlite3.Connection, planned: Plan, note_ids: Sequence[int]
+) -> dict[int, tuple[str, ...]]:
+    """Return the words that each of the notes lacks, for those that lack any."""
+    words = planned.named
+    if not words or not note_ids:
+        return {}
+    complete = notes_with(connection, " AND ".join(word.match for word in words), note_ids)
+    rest = [note for note in note_ids if note not in complete]
+    having = {word.text: notes_with(connection, word.match, rest) for word in words if rest}
+    return {note: tuple(word for word in having if note not in having[word]) for note in rest}
+
+
+def notes_with(
+    connection: sqlite3.Connection, expression: str, note_ids: Sequence[int]
+) -> set[int]:
+    """Return those of the notes that an FTS5 expression matches."""
+    sql = """
+    select rowid from notes_fts
+    where notes_fts match ? and rowid in (select value from json_each(?))
+    """
+    return {note for (note,) in connection.execute(sql, [expression, json.dumps(note_ids)])}
 
 
 def _parts(word: str) -> Sequence[str]:
@@ -76,7 +100,7 @@ def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[Marke
     """Return the texts, each given with its language, with the query's words marked."""
     plain = [(MarkedText.read(text).text, language) for text, language in texts]
     if _is_inside_words(planned):
-        return [_with_substrings(planned.terms, text) for text, _ in plain]
+        return [_with_substrings(planned, text) for text, _ in plain]
     found: dict[int, str] = {}
     if match := fts5.any_of(expressions(planned)):
         rows = ((place, languages.indexed(*text)) for place, text in enumerate(plain))
@@ -108,9 +132,16 @@ def _highlighted(highlighted: str, text: str, language: str | None) -> MarkedTex
     return MarkedText(text, tuple(Span(*span, MATCH) for span in spans))
 
 
-def _with_substrings(terms: Terms, text: str) -> MarkedText:
+def _with_substrings(planned: Plan, text: str) -> MarkedText:
     # Marks words inside of longer ones, and words in scripts without spaces.
-    parts = sorted(map(re.escape, terms.substrings), key=len, reverse=True)
+    parts = sorted(map(re.escape, planned.terms.substrings), key=len, reverse=True)
+    if planned.text_mode == "like":
+        # What was typed as a whole, or else its words, but not the it of "quite".
+        typed = re.escape(planned.terms.meaning)
+        if re.search(typed, text, flags=re.IGNORECASE):
+            parts = [typed]
+        elif len(parts) > 1:
+            parts = [rf"(?<!\w){part}(?!\w)" for part in parts]
     found = re.finditer("|".join(parts), text, flags=re.IGNORECASE) if parts else ()
     return MarkedText(text, tuple(Span(*match.span(), MATCH) for match in found))
 

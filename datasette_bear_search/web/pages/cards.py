@@ -124,6 +124,8 @@ def badges(hit: Hit, planned: Plan) -> Iterator[Badge]:
         yield Badge("Title", "", "The title is what you typed")
     elif hit.is_exact:
         yield Badge("Exact", "", "Contains exactly what you typed")
+    elif hit.is_phrase:
+        yield Badge("Phrase", "", "Has your words next to each other")
     if hit.keyword_rank:
         yield Badge("Words", f"{hit.keyword_rank:,}", f"Rank {hit.keyword_rank:,} by words")
     # If a note has the words, meaning is a reason only if it is close, too.
