@@ -78,10 +78,12 @@ class Terms:
         """
         found = tokens(self.meaning)
         is_plain = not (self.phrases or self.identifiers or self.boolean)
-        has_several = len(self.words) + len(self.prefixes) > 1 and len(found) <= MAX_ADJACENT
+        has_several = len(self.words) + len(self.prefixes) > 1 and 2 <= len(found) <= MAX_ADJACENT
         if not is_plain or not has_several or languages.is_unspaced(self.meaning):
             return None
         goes_on = any(found[-1].lower() == prefix.lower() for prefix in self.prefixes)
+        if self.prefixes and not goes_on:
+            return None
         return starting_with(" ".join(found)) if goes_on else quoted(" ".join(found))
 
     def _phrases(self) -> list[str]:

@@ -42,14 +42,14 @@ def labels(query):
     ("text", "match"),
     [
         ("apple", '"apple"'),
-        ("apple tree", '"apple" OR "tree"'),
+        ("apple tree", '"apple" OR "tree" OR "apple tree"'),
         ('"apple tree"', '"apple tree"'),
         ("“apple tree”", '"apple tree"'),
         ("„apple tree“ «old one»", '"apple tree" AND "old one"'),
         ('"apple tree" prune', '"apple tree" AND ("prune" OR "apple tree")'),
         ("apple-tree", '"apple-tree" OR "apple" OR "tree"'),
         ('"apple"', '"apple"'),
-        ('prune "apple"', '"prune" OR "apple"'),
+        ('prune "apple"', '"prune" OR "apple" OR "prune apple"'),
         ("apple apple", '"apple"'),
         ("appl*", '"appl"*'),
         ("old appl*, tree", '"old" OR "tree" OR "appl"*'),
@@ -61,7 +61,7 @@ def labels(query):
         ("don't", '"don"'),
         ("🎉", '"🎉"'),
         ('"🎉"', '"🎉"'),
-        ("§ 12", '"§" OR "12"'),
+        ("§ 12", '"§" OR "12" OR "§ 12"'),
         ("what does §12 say", '"what" OR "does" OR "§12" OR "12" OR "say"'),
         ("🤷‍♀️", '"🤷‍♀️" OR "🤷"'),
         ("+ $", None),
@@ -351,7 +351,7 @@ def test_operators_narrow_the_search(text, expected, monkeypatch):
 def test_operators_are_not_words():
     query = parse("roof tag:work is:pinned created:3 weeks ago stove")
     assert query.terms.words == ("roof", "stove")
-    assert query.terms.match == '"roof" OR "stove"'
+    assert query.terms.match == '"roof" OR "stove" OR "roof stove"'
 
 
 @pytest.mark.parametrize(
@@ -389,7 +389,7 @@ def test_filters_beside_the_text_hold_too():
     ("text", "required", "required_in_title"),
     [
         ("in:title roof", '{title} : ("roof")', ("roof",)),
-        ("roof plan in:title", '{title} : ("roof" OR "plan")', ("roof", "plan")),
+        ("roof plan in:title", '{title} : ("roof" OR "plan" OR "roof plan")', ("roof", "plan")),
         ('in:title "roof plan"', '{title} : ("roof plan")', ("roof plan",)),
         ("in:title roof AND plan", '{title} : ("roof" AND "plan")', ()),
         ("in:title 🎉", '{title} : ("🎉")', ("🎉",)),
@@ -455,7 +455,7 @@ def test_a_clause_can_be_removed_from_the_text(text, removed, rest):
 def test_a_relaxed_search_requires_nothing_but_its_filters():
     query = parse('("old apple" OR pear) AND plum* tag:x -fig in:title')
     terms = query.terms.relaxed()
-    assert terms.match == '"pear" OR "old" OR "apple" OR "plum"*'
+    assert terms.match == '"pear" OR "old" OR "apple" OR "plum"* OR "old apple pear plum"*'
     assert not terms.boolean
     filters = query.filters_with(terms)
     assert filters.values["tag"] == ("x",)
@@ -468,7 +468,7 @@ def test_a_rewritten_search_has_other_words():
     terms = typed.rewritten({"the": None, "lekaing": "leaking", "roo": "roo*"})
     assert terms.words == ("leaking",)
     assert terms.prefixes == ("roo",)
-    assert terms.match == '"leaking" OR "roo"*'
+    assert terms.match == '"leaking" OR "roo"* OR "the leaking roo"*'
     assert terms.meaning == "the leaking roo"
 
 

@@ -173,13 +173,15 @@ def _nothing_is_close(
     connection: sqlite3.Connection, planned: Plan, rows: Sequence[dict[str, Any]]
 ) -> bool:
     """Return whether no note has all words, and none is nearer than those found for nonsense."""
-    if not rows or rows[0]["exact_level"] or _has_all_words(connection, planned, rows):
+    if not rows or rows[0]["exact_level"]:
         return False
     if rows[0]["closest"] is None or planned.threshold is None:
-        return not rows[0]["found"]
-    # Nor is it near if all that are nearer are in languages that the model wasn't made for.
-    is_near = rows[0]["closest"] >= planned.threshold
-    return not (is_near and (rows[0]["close_passages"] or not planned.foreign))
+        is_near = bool(rows[0]["found"])
+    else:
+        # Nor is it near if all that are nearer are in languages that the model wasn't made for.
+        is_close = rows[0]["closest"] >= planned.threshold
+        is_near = is_close and bool(rows[0]["close_passages"] or not planned.foreign)
+    return not is_near and not _has_all_words(connection, planned, rows)
 
 
 def _has_all_words(
