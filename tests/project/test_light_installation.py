@@ -1,7 +1,7 @@
 """An installation without torch: what it consists of, and the bundled model's vectors in it.
 
 CI runs this file and some others in such an environment, too.
-Tests ``benchmarks/installs/light_requirements.py`` and ``embeddings/safetensors.py``.
+Tests ``embeddings/safetensors.py`` and what ``requirements-light.txt`` holds.
 """
 
 from __future__ import annotations
