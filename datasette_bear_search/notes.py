@@ -128,7 +128,8 @@ class Note:
     stamp: str | None = None
 
     def __post_init__(self) -> None:
-        if len(self.title) <= LONGEST_TITLE:
+        # A plugin's mistake, such as another type, is reported by the checks.
+        if not isinstance(self.title, str) or len(self.title) <= LONGEST_TITLE:
             return
         line = " ".join(self.title.split())
         object.__setattr__(self, "title", short_title(line))

@@ -21,7 +21,7 @@ SIZE = {"width": 1280, "height": 760}
 PHONE = {"width": 390, "height": 844}
 # In containers Chromium has no sandbox of its own.
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
-QUERY = "how do we keep mice out of the cabin"
+QUERY = "which stove did we buy"
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ import re
 from bisect import bisect
 from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
@@ -140,7 +141,7 @@ def may_mark(hit: RankedNote, planned: Plan) -> bool:
     return words >= MIN_QUESTION_WORDS and is_close(hit, planned)
 
 
-def sentence_that_stands_out(hit: RankedNote, planned: Plan, sentences: Sentences) -> Span | None:
+def sentence_that_stands_out(hit: FoundNote, planned: Plan, sentences: Sentences) -> Span | None:
     if len(sentences) < 2 or not may_mark(hit, planned):
         return None
     scores = sorted((meaning for _, meaning, _ in sentences), reverse=True)
@@ -150,8 +151,18 @@ def sentence_that_stands_out(hit: RankedNote, planned: Plan, sentences: Sentence
     span, _, share = best
     if sum(best[1:]) < MARKED_MARGIN * sum(second[1:]):
         return None
+    if share > IN_PASSAGE_WEIGHT and not _says_more(hit, planned, span):
+        return None
     needed = MARKED_THRESHOLD_RATIO * (planned.threshold or 0.0)
     return span if share > IN_PASSAGE_WEIGHT or (hit.similarity or 0.0) >= needed else None
+
+
+def _says_more(hit: FoundNote, planned: Plan, span: Span) -> bool:
+    """Return whether a sentence has other words of the query than the title, which tell nothing."""
+    text, title = hit.around[span[0] : span[1]].lower(), hit.title.lower()
+    words = [word for word in planned.terms.words if word.lower() not in planned.stop_words]
+    starts = word_matches.beginnings(replace(planned.terms, words=tuple(words)))
+    return any(start in text and start not in title for start in starts)
 
 
 def sentence_scores(

@@ -74,6 +74,8 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
         if note.keyword_rank and not _says_words(sentences) and not _asks(note, plan):
             sentences = []  # only the title or the tags have the words
         best = sentence_that_stands_out(note, plan, sentences)
+        if best and note.around[best[0]] == "|":  # a table's row, which is shown in its columns
+            best = None
         text = _shown_text(note, plan, sentences, best)
         texts += [(text.text, note.language), *_said(note)]
         place = (best[0] + note.around_start, best[1] + note.around_start) if best else None
