@@ -175,9 +175,9 @@ def restricted_index(path: Path, tags: Sequence[str]) -> Path:
                     "Notes are being prepared for those who may not see all of them. Try again in "
                     "a minute."
                 ) from None
-        except sqlite3.OperationalError as error:
-            raise database.SidecarError(database.explained(error)) from error
-        except (database.SidecarError, sqlite3.DatabaseError) as error:
+        except (database.SidecarError, sqlite3.Error) as error:
+            if isinstance(error, sqlite3.Error) and not database.is_damage(error):
+                raise database.SidecarError(database.explained(error)) from error
             raise database.SidecarError(
                 f"{file} can't be used ({error}). If it is damaged, delete it: it is made again "
                 f"from {path}."
