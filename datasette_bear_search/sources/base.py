@@ -22,6 +22,10 @@ class NothingThere(SourceError):
     """There is nothing to read in a source's place."""
 
 
+class Interrupted(SourceError):
+    """The rest of a source can't be read now. What it yielded until then is indexed."""
+
+
 class Unreadable(Exception):
     """A file can't be read. The message gives the reason, and is shown after the file's name."""
 
@@ -42,7 +46,8 @@ class Source(Protocol):
 
     docs/writing-a-source.md explains how to write one. The constructor opens no file. People see
     the first line of the class's docstring as the description of what it reads. A class with a
-    function ``default_location`` can be configured without a location.
+    function ``default_location`` can be configured without a location, and one with the text
+    ``default_every`` is read at that interval unless ``every:`` sets another.
     """
 
     app: str  # the app that a note's url opens, as in "Open in Bear"; "" if it has no name
