@@ -6,7 +6,6 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from ..notes import ForeseenError, Note
@@ -118,8 +117,12 @@ class SourceConfig:
 
     def reads_as(self, other: SourceConfig) -> bool:
         """Return whether both read the same notes: the same location with the same settings."""
-        reading = attrgetter("kind", "location", "options", "include_trashed")
-        return reading(self) == reading(other) and set(self.never) == set(other.never)
+
+        def reading(config: SourceConfig) -> tuple[object, ...]:
+            options = {**config.options, "every": None}
+            return config.kind, config.location, options, config.include_trashed, {*config.never}
+
+        return reading(self) == reading(other)
 
 
 def checked_option(option: str, value: T, is_valid: object, wanted: str) -> T:

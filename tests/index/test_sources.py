@@ -403,6 +403,7 @@ def test_a_kind_can_have_an_interval_of_its_own(
         assert rows(sidecar_path, sql) == [(every,)]
     index(path, "--every", "1d")
     assert rows(sidecar_path, sql) == [("1d",)]
+    assert Journal.read_lines == ["Monday"]  # another interval is no reason to read all again
 
 
 def test_a_source_without_what_is_needed_is_one_sentence(index, journal, monkeypatch):

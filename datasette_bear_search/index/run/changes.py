@@ -203,7 +203,7 @@ def read_if_changed(
     if is_read_alike and isinstance(source, FileSource):
         source.known_pages = partial(stored_notes.known_pages, connection, config.name)
     state = current_state(source) if is_read_alike else None
-    if state and state == stored.state:
+    if state and state == stored.state and stored.config.every == config.every:
         return None
     if rebuild:
         fingerprints = dict.fromkeys(stored_notes.known_keys(connection, config.name), "")
