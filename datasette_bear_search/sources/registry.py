@@ -125,6 +125,12 @@ def describe(kind: str) -> str:
     return lines[0].rstrip(".") if lines else "no description"
 
 
+def default_options(kind: str) -> dict[str, Any]:
+    """Return the options that sources of a kind have unless they are configured otherwise."""
+    every = getattr(get_kind(kind), "default_every", "")
+    return {"every": every} if every else {}
+
+
 def open_source(config: SourceConfig) -> Source:
     """Return the source for a configuration, or raise SourceError. Open no file yet."""
     # Any, because the protocol doesn't define the constructor.

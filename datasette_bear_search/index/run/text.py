@@ -157,11 +157,16 @@ class TextRun:
 
     def _write_source(self, snapshot: Snapshot, *, state: str) -> None:
         read, count = now(), snapshot.count
-        if kept := self._missing.get(snapshot.config.name):
+        name = snapshot.config.name
+        version, known = reader_version(), self.stored.get(name)
+        if known and not snapshot.is_last:  # perhaps the rest can't be read, and stays as it was
+            read, version = known.read or read, known.version
+            count = max(count, self._counts.get(name, 0))
+        if kept := self._missing.get(name):
             # The next run reads it again, and compares with what was there before these were gone.
             state, count = "", count + kept
-            read = self.stored[snapshot.config.name].read or read
-        facts = state, read, count, reader_version(), tuple(snapshot.skipped)
+            read = self.stored[name].read or read
+        facts = state, read, count, version, tuple(snapshot.skipped)
         sources.write_source(
             self.connection, StoredSource(snapshot.config, *facts), snapshot.source
         )
