@@ -24,6 +24,7 @@ from .metadata import (
     UNRELATED,
     get_meta,
     get_number,
+    mark_changed,
     set_meta,
 )
 from .schema import EMBEDDED, PASSAGE_INDEX, PENDING, REFUSED, VECTORS
@@ -87,7 +88,7 @@ def prepare(connection: sqlite3.Connection) -> None:
         f"insert into {PASSAGE_INDEX} (rowid, embedding) select passage_id, {signs('vector')} "
         f"from {VECTORS}"
     )
-    _mark_changed(connection)
+    mark_changed(connection, CHANGED)
 
 
 def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes | None]]) -> None:
@@ -104,7 +105,7 @@ def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes | None]]
         "update passages set vector_state = ? where id = ?",
         [(EMBEDDED if vector else REFUSED, passage_id) for passage_id, vector in rows],
     )
-    _mark_changed(connection)
+    mark_changed(connection, CHANGED)
 
 
 def of_notes(
@@ -154,7 +155,7 @@ def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
     else:
         # The vec0 table can't be written now. The next run with sqlite-vec will rebuild it.
         set_meta(connection, **{STALE: "yes"})
-    _mark_changed(connection)
+    mark_changed(connection, CHANGED)
 
 
 def drop(connection: sqlite3.Connection) -> None:
@@ -171,7 +172,7 @@ def drop(connection: sqlite3.Connection) -> None:
     drop_next(connection)
     unknown = dict.fromkeys((MEAN, UNRELATED, THRESHOLDS, CANDIDATES_KEY, RECALL_KEY))
     set_meta(connection, **unknown)
-    _mark_changed(connection)
+    mark_changed(connection, CHANGED)
 
 
 def begin_next(connection: sqlite3.Connection, model: str, fingerprint: str) -> None:
@@ -249,12 +250,6 @@ def _has_next(connection: sqlite3.Connection) -> bool:
 def _drop_passage_index(connection: sqlite3.Connection) -> None:
     connection.execute(f"drop table if exists {PASSAGE_INDEX}")
     connection.execute("delete from meta where key = ?", [STALE])
-
-
-def _mark_changed(connection: sqlite3.Connection) -> None:
-    # In the same transaction as the change, so that readers see both or neither.
-    sql = "insert or replace into meta (key, value) values (?, hex(randomblob(8)))"
-    connection.execute(sql, [CHANGED])
 
 
 def center(connection: sqlite3.Connection) -> None:
