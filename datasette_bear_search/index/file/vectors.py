@@ -261,12 +261,7 @@ def center(connection: sqlite3.Connection) -> None:
     """
     import numpy
 
-    sql = f"""
-    select vector
-    from {VECTORS}
-    where passage_id % (1 + (select count(*) from {VECTORS}) / {MEAN_SAMPLE}) = 0
-    """
-    rows = connection.execute(sql).fetchall()
+    rows = _sample(connection, MEAN_SAMPLE)
     if not rows:
         return
     mean = numpy.frombuffer(b"".join(vector for (vector,) in rows), "<f4")
@@ -274,6 +269,13 @@ def center(connection: sqlite3.Connection) -> None:
     _drop_passage_index(connection)
     set_meta(connection, **{MEAN: mean.tobytes().hex()})
     prepare(connection)
+
+
+def _sample(connection: sqlite3.Connection, count: int) -> list[tuple[bytes]]:
+    """Return about so many vectors, at even distances, as rows."""
+    every = f"1 + (select count(*) from {VECTORS}) / {count}"
+    sql = f"select vector from {VECTORS} where passage_id % ({every}) = 0"
+    return connection.execute(sql).fetchall()
 
 
 def signs(vector: str) -> str:
@@ -321,12 +323,7 @@ def _ranks_by_signs(connection: sqlite3.Connection) -> list[float]:
         vectors = vectors.reshape(-1, len(mean))
         return vectors, (vectors > mean).astype("f4")
 
-    sql = f"""
-    select vector
-    from {VECTORS}
-    where passage_id % (1 + (select count(*) from {VECTORS}) / {TESTED}) = 0
-    """
-    rows = connection.execute(sql).fetchall()
+    rows = _sample(connection, TESTED)
     if not rows:
         return []
     asked, own_signs = read(rows)

@@ -7,6 +7,7 @@ import posixpath
 import re
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -232,12 +233,9 @@ class NoteFolder(FileSource, Incremental):
         """Return the folder to which the links in a file are relative."""
         return file.folder
 
-    def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
-        """Return key → hashes of a note's other names in links, separated by commas.
-
-        :param known: the same for unchanged files
-        """
-        return {}
+    def _other_names(self, folder: Archive, key: str) -> Sequence[str]:
+        """Return what links may call a note besides its path, or raise Unreadable."""
+        return ()
 
     def _settings(self) -> tuple[object, ...]:
         """Return everything but the file itself that determines the resulting note."""
@@ -248,6 +246,18 @@ class NoteFolder(FileSource, Incremental):
         return extract_metadata(body)
 
     # --- The same for all subclasses
+
+    def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
+        """Return key → hashes of a note's other names in links, separated by commas.
+
+        :param known: the same for unchanged files
+        """
+        found = {**known}
+        for key in folder.files.keys() - known.keys():
+            with suppress(Unreadable):  # read_changed() reports it
+                if names := self._other_names(folder, key):
+                    found[key] = ",".join(sorted(map(alias_hash, names)))
+        return found
 
     def _parse_markdown(self, file: File, text: str, name: str) -> ParsedFile:
         """Parse a file of Markdown; ``name`` is its title if the text has none."""
