@@ -87,8 +87,8 @@ def export_folder(folder: Path) -> Path:
 
 def has_export(folder: Path) -> bool:
     """Return whether there is an export of these files that this Python can run."""
-    exported = export_folder(folder)
-    return is_installed() and (exported / ABOUT_FILE).exists() and not _is_unsupported(exported)
+    about = export_folder(folder) / ABOUT_FILE
+    return is_installed() and about.exists() and "unsuitable" not in json.loads(about.read_text())
 
 
 def open_onnx_export(folder: Path) -> OnnxModel | None:
@@ -296,10 +296,6 @@ def _shipped_content() -> str:
         return str(json.loads((SHIPPED / ABOUT_FILE).read_text())["content"])
     except FileNotFoundError:  # in a checkout, while it is made
         return ""
-
-
-def _is_unsupported(folder: Path) -> bool:
-    return "unsuitable" in json.loads((folder / ABOUT_FILE).read_text())
 
 
 def _remove_abandoned(exports: Path) -> None:
