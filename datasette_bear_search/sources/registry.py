@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain, count
@@ -165,6 +165,11 @@ def new_name(kind: str, location: str, taken: set[str]) -> str:
     if not name and (not kind or os.path.isdir(location)):
         name = re.sub(r"[^\w-]+", "-", os.path.basename(location).lower()).strip("-_")
     name = name or kind or "source"
+    return free_name(name, taken)
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Return a name, with a number if it is taken, ignoring case."""
     lower = {other.lower() for other in taken}
     numbered = chain([name], (f"{name}-{number}" for number in count(2)))
     return next(candidate for candidate in numbered if candidate.lower() not in lower)

@@ -17,7 +17,7 @@ from ..file import database, schema, sources, vectors
 from ..file import notes as stored_notes
 from ..file import passages as stored_passages
 from ..file.database import transaction
-from ..file.metadata import get_meta, set_meta
+from ..file.metadata import get_meta, mark_changed, set_meta
 from ..file.sources import StoredSource
 from .changes import Diff, Snapshot, diff, missing, reader_version
 from .report import Failure, Hooks, Report
@@ -112,7 +112,7 @@ class TextRun:
                 stored_notes.relate(connection, self._written)
                 self._written.clear()
                 connection.execute("delete from meta where key = 'links_to_resolve'")
-                restricted.mark_text_changed(connection)
+                mark_changed(connection, restricted.TEXT)
             if optimize and get_meta(connection, "old_text_in_fts"):
                 # FTS5 only marks words as deleted. Merging all segments writes the index without
                 # them, and secure_delete overwrites the old pages.
@@ -151,7 +151,7 @@ class TextRun:
                 set_meta(connection, old_text_in_fts="yes")
             if gone or remove or any(change.count for _, change in diffs):
                 set_meta(connection, links_to_resolve="yes")
-                restricted.mark_text_changed(connection)
+                mark_changed(connection, restricted.TEXT)
         self.report.removed += gone
         return gone + encrypted > 0
 
