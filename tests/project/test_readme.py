@@ -6,6 +6,8 @@ import shlex
 import subprocess
 import sys
 from textwrap import dedent
+from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 import yaml
@@ -20,7 +22,7 @@ from datasette_bear_search.embeddings.registry import get_embedder
 from datasette_bear_search.index import config
 from datasette_bear_search.search import sql_search
 from datasette_bear_search.search.connection import open_sidecar
-from tests.support import modules
+from tests.support import docs, modules
 from tests.support.docs import PAGES, ROOT, api_answer, command_help
 
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in PAGES}
@@ -147,6 +149,13 @@ NOT_RUN = {
     "uninstall": "is Datasette's own",
     "uvx": "needs the package's own page on PyPI",
     "npx": "needs npm's registry",
+    "brew": "is another program",
+    "uv": "CI runs the wheel",
+    "pipx": "is another program",
+    "python3": "makes an environment",
+    "source": "is for a shell",
+    "py": "is for Windows",
+    "%USERPROFILE%notes-searchScriptsactivate": "is for Windows",
     "blog.db": "serves files that only the reader has",
     "openapi-python-client": "tests/web/api/test_endpoints runs it",
     "ollama": "is another program",
@@ -220,10 +229,30 @@ def test_the_embedder_in_the_documentation_embeds_texts():
     assert roof == same != other
 
 
-def test_the_documentation_has_an_example_of_each_hook():
-    for name, hook in vars(hookspecs).items():
-        if hasattr(hook, "datasette_spec"):
-            assert plugin_with(name)
+def test_the_documentation_has_a_heading_a_signature_and_an_example_of_each_hook():
+    page = TEXTS["docs/writing-a-source.md"]
+    hooks = {name for name, hook in vars(hookspecs).items() if hasattr(hook, "datasette_spec")}
+    for name in hooks:
+        section = page.partition(f"\n## {name}()\n")[2].partition("\n## ")[0]
+        assert section.lstrip().startswith(f"`{name}() -> Mapping["), name
+        assert plugin_with(name)
+    assert {*re.findall(r"^## (bear_\w+)", page, re.MULTILINE)} == hooks
+
+
+def test_the_plugin_in_the_documentation_requires_this_package():
+    [block] = [each.values[0] for each in blocks("python") if "setup(" in each.values[0]]
+    settings: dict = {}
+    fake = SimpleNamespace(setup=settings.update)
+    with mock.patch.dict(sys.modules, setuptools=fake):
+        exec(block, {})
+    assert settings["install_requires"] == ["datasette-bear-search"]
+    [named] = settings["entry_points"]["datasette"]
+    assert named.split(" = ")[1] in settings["py_modules"]
+
+
+def test_the_documentation_says_where_every_file_is():
+    assert docs.table_of_files() in TEXTS["docs/installation.md"]
+    assert docs.table_of_agents_files() in TEXTS["docs/installation.md"]
 
 
 def test_every_example_is_of_a_kind_that_a_test_knows():
@@ -231,8 +260,8 @@ def test_every_example_is_of_a_kind_that_a_test_knows():
     every = [each.id for each in blocks(*SHOWN, *run)]
     fences = sum(len(re.findall(r"^ *```", text, re.MULTILINE)) for text in TEXTS.values())
     assert len(every) == fences / 2
-    # tests/index/test_sources runs the other one.
-    assert len(blocks("python")) == 3
+    # tests/index/test_sources runs the source.
+    assert len(blocks("python")) == 4
 
 
 def test_importing_the_plugin_imports_nothing_heavy():
