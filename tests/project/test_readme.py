@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 from textwrap import dedent
 from types import SimpleNamespace
 from unittest import mock
@@ -23,6 +24,7 @@ from datasette_bear_search.index import config
 from datasette_bear_search.search import sql_search
 from datasette_bear_search.search.connection import open_sidecar
 from tests.support import docs, modules
+from tests.support.datasettes import configured
 from tests.support.docs import PAGES, ROOT, api_answer, command_help
 
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in PAGES}
@@ -203,6 +205,22 @@ def test_the_configuration_in_the_documentation_is_read(block, tmp_path):
     file.write_text(block.replace("kind: bear\n", f"kind: bear\n  location: {tmp_path}\n"))
     read = config.read_configuration(file)
     assert len(read.sources or ()) == len(settings.get("sources", ()))
+
+
+@pytest.mark.asyncio
+async def test_the_whole_example_of_datasettes_file_is_used(sample_index, monkeypatch):
+    page = TEXTS["docs/configuration.md"]
+    [block] = re.findall(r"```yaml\n(plugins:.*?)```", page, re.DOTALL)
+    settings = yaml.safe_load(block)
+    ours = settings["plugins"]["datasette-bear-search"]
+    assert {f"| `{name}`" for name in ours} <= {*re.findall(r"^\| `\w+`", page, re.MULTILINE)}
+    monkeypatch.setenv("HOME", str(sample_index.parent))
+    assert Path(ours["sidecar"]).expanduser() == sample_index
+    datasette = configured([], settings)
+    await datasette.invoke_startup()
+    assert "notes" in datasette.databases
+    response = await datasette.client.get("/-/bear-search.json?q=roof")
+    assert response.json()["rows"]
 
 
 def plugin_with(hook: str) -> dict:
