@@ -82,6 +82,20 @@ def test_links_between_pages_lead_somewhere():
             assert (ROOT / name).parent.joinpath(target).exists(), f"{name} links to {target}"
 
 
+def test_links_to_headings_lead_to_one_on_github_too():
+    for name, text in TEXTS.items():
+        for target, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)]+)\)", text):
+            page = (ROOT / name).parent.joinpath(target).resolve() if target else ROOT / name
+            assert anchor in anchors(page.read_text()), f"{name} links to {target}#{anchor}"
+
+
+def anchors(page: str) -> set[str]:
+    """Return what GitHub and MyST call the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", page, flags=re.DOTALL), re.M)
+    texts = (re.sub(r"\[(.*?)\]\(.*?\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w -]", "", text.lower()).strip().replace(" ", "-") for text in texts}
+
+
 def test_the_readme_can_be_read_at_one_sitting():
     assert len(TEXTS["README.md"].splitlines()) <= 200
 

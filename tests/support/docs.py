@@ -81,7 +81,7 @@ ON_WINDOWS = {
 FILES: dict[str, Callable[[str], Path]] = {
     "the index": lambda _: index_path(),
     "sources and settings": lambda _: configuration_path(),
-    "[models that you named](models.md#trusted-models)": lambda _: trusted_models(),
+    "[models that you named](models.md#which-models-are-used)": lambda _: trusted_models(),
     "sample notes of `bear-demo`": lambda _: index_path().with_name("demo"),
     "cache: ONNX exports, dictionary, test collections": lambda _: cache_folder(),
     "the service": lambda platform: Service(platform=platform, home=Path(HOME)).file,
