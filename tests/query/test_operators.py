@@ -143,7 +143,7 @@ async def test_boolean_syntax_holds_in_every_mode(datasette, q, expected):
 async def test_boolean_syntax_that_nothing_fits_is_searched_for_as_words(datasette):
     data = await answer(datasette, q="church AND pastry", mode="keyword")
     assert {row["title"] for row in data["rows"]} == {"Church", "Soup"}
-    assert "No note fits what AND, OR and NOT ask for" in data["notices"][0]
+    assert "No note matches this combination" in data["notices"][0]
 
 
 async def test_and_in_a_sentence_is_a_word(datasette):
