@@ -119,7 +119,7 @@ setup(
         "charset-normalizer>=3",
         "datasette>=0.65",
         "filelock",
-        "html-to-markdown>=3.19",
+        "html-to-markdown>=3.19,!=3.21.*",  # 3.21 has no wheels for Macs
         "mammoth>=1.11",
         "markdown-it-py[linkify]>=3",
         "mdit-py-plugins>=0.4",

@@ -15,10 +15,12 @@ COMMANDS = {
     "bear-demo": ("serve", "Try the search on sample notes, without Bear"),
     "bear-doctor": ("doctor", "Diagnose problems and suggest fixes"),
     "bear-eval": ("eval", "Measure how well the search ranks"),
-    "bear-service": ("service", "Keep bear-serve running, now and after each login"),
+    "bear-service": ("service", "Keep bear-serve running, also after each login"),
     "bear-uninstall": ("service", "Remove all files that these commands ever wrote"),
     "bear-mcp": ("serve", "Let AI assistants search and read the indexed notes"),
 }
+
+GROUP = "bear"
 
 
 class LazyCommand(click.Command):
@@ -34,5 +36,10 @@ class LazyCommand(click.Command):
 
 
 def register(cli: click.Group) -> None:
+    """Add ``datasette bear-index`` and the others, each also as ``datasette bear index``."""
+    group = click.Group(GROUP, short_help="The same commands, as: datasette bear search …")
     for name, (_, about) in COMMANDS.items():
-        cli.add_command(LazyCommand(name, short_help=about))
+        command = LazyCommand(name, short_help=about)
+        cli.add_command(command)
+        group.add_command(command, name.removeprefix(f"{GROUP}-"))
+    cli.add_command(group)

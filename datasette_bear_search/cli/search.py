@@ -125,7 +125,8 @@ def bear_search(
     on. If a word of it begins with a minus, put -- before the query. Without a QUERY, this lists
     the notes that match the options, newest first.
 
-    The exit status is 0 if notes were found, 1 if not and 2 if the search failed.
+    The exit status is 0 if there are results (weaker matches, too, without --found), 1 if there are
+    none, and 2 if the search failed.
     """
     from .. import Library
     from . import terminal

@@ -45,7 +45,8 @@ def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) 
         counts.append(f"{weaker:,} weaker match{'es' if weaker > 1 else ''}")
     count = _SEPARATOR.join(counts)
     if len(response.results.hits) < total:
-        count = f"{offset + 1:,}–{offset + len(response.results.hits):,} of {count}"
+        of = f"{total:,}: {count}" if weaker and found else count
+        count = f"{offset + 1:,}–{offset + len(response.results.hits):,} of {of}"
     seconds = response.timing_ms["total"] / 1000
     return "\n\n".join([*cards, style(f"{count}, {seconds:.2f} s", screen, dim=True)])
 

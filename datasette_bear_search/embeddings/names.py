@@ -16,7 +16,7 @@ from .base import ModelChoice, ModelUnavailable
 BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
 HUB_DEFAULT = "BAAI/bge-small-en-v1.5"
 OURS = (BUNDLED, HUB_DEFAULT)  # chosen by this program
-# Of the models for many languages, the one that was measured here (docs/ranking.md).
+# Of the models for many languages, the one that was measured here (docs/models.md).
 MULTILINGUAL_MODEL = "intfloat/multilingual-e5-small"
 # The choice for people: model, what it is good for, megabytes to download (None: it is installed).
 CHOICES = (

@@ -10,6 +10,7 @@ import sys
 
 import click
 import pytest
+from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.cli import COMMANDS, LazyCommand, output
@@ -49,3 +50,16 @@ def test_errors_of_every_command_are_printable(command):
     with pytest.raises(click.ClickException) as raised:
         command.make_context(command.name, ["--no-\x1b[2Jsuch"])
     assert "\x1b" not in raised.value.message
+
+
+def test_every_command_is_in_the_group_of_ours_too():
+    assert [f"bear-{name}" for name in cli.commands["bear"].commands] == list(COMMANDS)
+
+
+def test_a_command_of_the_group_answers_like_the_one_with_the_long_name():
+    long, short = (
+        CliRunner().invoke(cli, [*words, "--sidecar", "none.db", "roof"])
+        for words in (["bear-search"], ["bear", "search"])
+    )
+    assert (long.exit_code, long.output) == (short.exit_code, short.output)
+    assert "none.db" in short.output

@@ -87,6 +87,11 @@ def test_the_number_of_results_is_printed_below_them(bear_search):
     assert re.fullmatch(r"1–2 of 3 results, \d+\.\d\d s", last)
 
 
+def test_a_page_with_weaker_matches_is_counted_among_all_of_them(bear_search):
+    last = bear_search("flashing", "--limit", "2").stdout.splitlines()[-1]
+    assert re.fullmatch(r"1–2 of \d+: 1 result · \d+ weaker match(es)?, \d+\.\d\d s", last)
+
+
 def test_further_pages_keep_counting(bear_search):
     first, *_ = bear_search("roof", "--mode", "keyword", "--offset", "2").stdout.splitlines()
     assert first.startswith(" 3. ")

@@ -5,7 +5,10 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 import yaml
@@ -20,7 +23,8 @@ from datasette_bear_search.embeddings.registry import get_embedder
 from datasette_bear_search.index import config
 from datasette_bear_search.search import sql_search
 from datasette_bear_search.search.connection import open_sidecar
-from tests.support import modules
+from tests.support import docs, modules
+from tests.support.datasettes import configured
 from tests.support.docs import PAGES, ROOT, api_answer, command_help
 
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in PAGES}
@@ -76,6 +80,20 @@ def test_links_between_pages_lead_somewhere():
     for name, text in TEXTS.items():
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
             assert (ROOT / name).parent.joinpath(target).exists(), f"{name} links to {target}"
+
+
+def test_links_to_headings_lead_to_one_on_github_too():
+    for name, text in TEXTS.items():
+        for target, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)]+)\)", text):
+            page = (ROOT / name).parent.joinpath(target).resolve() if target else ROOT / name
+            assert anchor in anchors(page.read_text()), f"{name} links to {target}#{anchor}"
+
+
+def anchors(page: str) -> set[str]:
+    """Return what GitHub and MyST call the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", page, flags=re.DOTALL), re.M)
+    texts = (re.sub(r"\[(.*?)\]\(.*?\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w -]", "", text.lower()).strip().replace(" ", "-") for text in texts}
 
 
 def test_the_readme_can_be_read_at_one_sitting():
@@ -147,6 +165,13 @@ NOT_RUN = {
     "uninstall": "is Datasette's own",
     "uvx": "needs the package's own page on PyPI",
     "npx": "needs npm's registry",
+    "brew": "is another program",
+    "uv": "CI runs the wheel",
+    "pipx": "is another program",
+    "python3": "makes an environment",
+    "source": "is for a shell",
+    "py": "is for Windows",
+    "%USERPROFILE%notes-searchScriptsactivate": "is for Windows",
     "blog.db": "serves files that only the reader has",
     "openapi-python-client": "tests/web/api/test_endpoints runs it",
     "ollama": "is another program",
@@ -196,6 +221,22 @@ def test_the_configuration_in_the_documentation_is_read(block, tmp_path):
     assert len(read.sources or ()) == len(settings.get("sources", ()))
 
 
+@pytest.mark.asyncio
+async def test_the_whole_example_of_datasettes_file_is_used(sample_index, monkeypatch):
+    page = TEXTS["docs/configuration.md"]
+    [block] = re.findall(r"```yaml\n(plugins:.*?)```", page, re.DOTALL)
+    settings = yaml.safe_load(block)
+    ours = settings["plugins"]["datasette-bear-search"]
+    assert {f"| `{name}`" for name in ours} <= {*re.findall(r"^\| `\w+`", page, re.MULTILINE)}
+    monkeypatch.setenv("HOME", str(sample_index.parent))
+    assert Path(ours["sidecar"]).expanduser() == sample_index
+    datasette = configured([], settings)
+    await datasette.invoke_startup()
+    assert "notes" in datasette.databases
+    response = await datasette.client.get("/-/bear-search.json?q=roof")
+    assert response.json()["rows"]
+
+
 def plugin_with(hook: str) -> dict:
     """Run the example of a hook in the documentation; return its names."""
     [block] = [each.values[0] for each in blocks("python") if f"def {hook}()" in each.values[0]]
@@ -220,10 +261,30 @@ def test_the_embedder_in_the_documentation_embeds_texts():
     assert roof == same != other
 
 
-def test_the_documentation_has_an_example_of_each_hook():
-    for name, hook in vars(hookspecs).items():
-        if hasattr(hook, "datasette_spec"):
-            assert plugin_with(name)
+def test_the_documentation_has_a_heading_a_signature_and_an_example_of_each_hook():
+    page = TEXTS["docs/writing-a-source.md"]
+    hooks = {name for name, hook in vars(hookspecs).items() if hasattr(hook, "datasette_spec")}
+    for name in hooks:
+        section = page.partition(f"\n## {name}()\n")[2].partition("\n## ")[0]
+        assert section.lstrip().startswith(f"`{name}() -> Mapping["), name
+        assert plugin_with(name)
+    assert {*re.findall(r"^## (bear_\w+)", page, re.MULTILINE)} == hooks
+
+
+def test_the_plugin_in_the_documentation_requires_this_package():
+    [block] = [each.values[0] for each in blocks("python") if "setup(" in each.values[0]]
+    settings: dict = {}
+    fake = SimpleNamespace(setup=settings.update)
+    with mock.patch.dict(sys.modules, setuptools=fake):
+        exec(block, {})
+    assert settings["install_requires"] == ["datasette-bear-search"]
+    [named] = settings["entry_points"]["datasette"]
+    assert named.split(" = ")[1] in settings["py_modules"]
+
+
+def test_the_documentation_says_where_every_file_is():
+    assert docs.table_of_files() in TEXTS["docs/installation.md"]
+    assert docs.table_of_agents_files() in TEXTS["docs/installation.md"]
 
 
 def test_every_example_is_of_a_kind_that_a_test_knows():
@@ -231,8 +292,8 @@ def test_every_example_is_of_a_kind_that_a_test_knows():
     every = [each.id for each in blocks(*SHOWN, *run)]
     fences = sum(len(re.findall(r"^ *```", text, re.MULTILINE)) for text in TEXTS.values())
     assert len(every) == fences / 2
-    # tests/index/test_sources runs the other one.
-    assert len(blocks("python")) == 3
+    # tests/index/test_sources runs the source.
+    assert len(blocks("python")) == 4
 
 
 def test_importing_the_plugin_imports_nothing_heavy():

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from unittest import mock
 
+import platformdirs
 from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
+from platformdirs.macos import MacOS
+from platformdirs.unix import Unix
+from platformdirs.windows import Windows
+
+from datasette_bear_search.agents import install
+from datasette_bear_search.embeddings.files import cache_folder
+from datasette_bear_search.embeddings.names import trusted_models
+from datasette_bear_search.index.config import default_path as configuration_path
+from datasette_bear_search.index.file.database import default_path as index_path
+from datasette_bear_search.service import Service
 
 ROOT = Path(__file__).parents[2]
 # The pages of the documentation, in order.
@@ -49,3 +65,77 @@ def api_answer(index_file: Path) -> dict:
         return response.json()
 
     return asyncio.run(get())
+
+
+# --- Where files are
+
+HOME = "/home/me"
+SYSTEMS = {"linux": ("Linux", Unix), "darwin": ("macOS", MacOS), "win32": ("Windows", Windows)}
+# As Windows sets them. On other systems, nothing looks at them.
+ON_WINDOWS = {
+    "LOCALAPPDATA": f"{HOME}/AppData/Local",
+    "APPDATA": f"{HOME}/AppData/Roaming",
+    "USERPROFILE": HOME,
+}
+# Bound here, because the tests put other functions in their places.
+FILES: dict[str, Callable[[str], Path]] = {
+    "the index": lambda _: index_path(),
+    "sources and settings": lambda _: configuration_path(),
+    "[models that you named](models.md#which-models-are-used)": lambda _: trusted_models(),
+    "sample notes of `bear-demo`": lambda _: index_path().with_name("demo"),
+    "cache: ONNX exports, dictionary, test collections": lambda _: cache_folder(),
+    "the service": lambda platform: Service(platform=platform, home=Path(HOME)).file,
+    "its log": lambda platform: Service(platform=platform, home=Path(HOME)).log,
+}
+
+
+def table_of_files() -> str:
+    """Return where our files are by default on each system, as a table."""
+    return _table("what", FILES)
+
+
+def table_of_agents_files() -> str:
+    """Return the files in which the apps of agents get an entry, as a table."""
+    rows = {f"`{app}`": partial(_settings_file, app) for app in install.MCP_CLIENTS}
+    return _table("app", rows)
+
+
+def _settings_file(app: str, _: str) -> Path:
+    return install._settings_file(app)
+
+
+def _table(first: str, rows: dict[str, Callable[[str], Path]]) -> str:
+    columns = [[_shown(row, platform) for row in rows.values()] for platform in SYSTEMS]
+    head = [first, *(name for name, _ in SYSTEMS.values())]
+    lines = [head, ["---"] * len(head), *zip(rows, *columns, strict=True)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _shown(row: Callable[[str], Path], platform: str) -> str:
+    """Return the path that a function of ours returns on a system, as people there write it."""
+    _, folders = SYSTEMS[platform]
+    kinds = ("data", "cache", "config")
+    with (
+        mock.patch.dict(os.environ, {"HOME": HOME, **ON_WINDOWS}, clear=True),
+        mock.patch.object(sys, "platform", platform),
+        mock.patch("platformdirs.windows.get_win_folder", _folder_on_windows),
+        mock.patch.multiple(
+            platformdirs,
+            **{f"user_{kind}_path": partial(_folder, folders, kind) for kind in kinds},
+        ),
+    ):
+        path = row(platform).as_posix()
+    if platform == "win32":
+        for name, folder in ON_WINDOWS.items():
+            path = path.replace(folder, f"%{name}%")
+        return f"`{path.replace('/', chr(92))}`"
+    return f"`{path.replace(HOME, '~')}`"
+
+
+def _folder(folders: type, kind: str, name: str, appauthor: bool) -> Path:
+    return getattr(folders(name, appauthor), f"user_{kind}_path")
+
+
+def _folder_on_windows(name: str) -> str:
+    assert name == "CSIDL_LOCAL_APPDATA", name
+    return ON_WINDOWS["LOCALAPPDATA"]
