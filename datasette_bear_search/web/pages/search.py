@@ -247,7 +247,8 @@ async def _results_page(
     if "semantic" in results.retrievers:
         textbook = Statement(TEXTBOOK, {"q": results.plan.query.text})
         context["textbook_url"] = await permissions.sql_url(datasette, request, database, textbook)
-    if results.next_offset is not None:
+    # After the last found note, all others are weaker than the ones that are shown.
+    if results.next_offset is not None and results.next_offset < results.found:
         context["next_url"] = urls.search(drop=(), _next=results.next_offset)
     if offset:
         previous = urls.search(drop=(), _next=max(0, offset - PAGE_SIZE))
