@@ -22,7 +22,7 @@ _ID = re.compile(r"\{[^{}]*#([^\s{}]+)")
 _BREAKS = ("softbreak", "hardbreak")
 
 
-_ADMONITION = re.compile(r"\s*\{?[.:]?([\w-]+)\}?(?:[ \t]+([^:]*))?$")
+_ADMONITION = re.compile(r"\s*\{?[.:]?([\w-]+)\}?(?:\[(.+)\]|[ \t]+([^:]*))?$")
 
 
 def is_admonition(line: str, *_: object) -> bool:
@@ -32,7 +32,8 @@ def is_admonition(line: str, *_: object) -> bool:
 def admonition(_: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     if not (match := _ADMONITION.match(tokens[index].info)) or tokens[index].nesting < 0:
         return "</blockquote>\n"
-    title = env["page"].html((match[2] or "").strip() or match[1].capitalize())
+    title = (match[2] or match[3] or "").strip() or match[1].capitalize()
+    title = env["page"].html(title)
     opening = '<blockquote class="bear-callout" dir="auto"><p class="bear-callout-title">'
     return f"{opening}{title}</p>\n"
 

@@ -127,10 +127,10 @@ async def search_page(
         return await _json(request, database, response)
     urls = Urls(database.ds, MultiParams(given))
     # The heading above the nearest notes says the same.
-    said = [NOTHING_CLOSE] if _is_empty(response.results) else []
+    said = (NOTHING_CLOSE,) if _is_empty(response.results) else ()
     if unfiltered := response.results.unfiltered:
-        said.append(unfiltered.notice)
-    notices = (notice for notice in response.notices if notice not in said)
+        said = (*said, unfiltered.notice)
+    notices = (notice for notice in response.notices if not notice.startswith(said))
     response = replace(response, notices=(*errors.values(), *notices))
     if first:
         return await _first_results(urls, request, database, response)

@@ -65,7 +65,7 @@ async def similar_notes(
         "found": found,
         "q": urls.value("q"),
         "note_url": urls.note(found.id),
-        "other_url": urls.similar(found.id, unlinked=int(not unlinked)),
+        "other_url": urls.similar(found.id, **({} if unlinked else {"unlinked": 1})),
         "unlinked": unlinked,
         "json_url": json_url,
         "cards": [_similar_card(urls, note) for note in found.notes],

@@ -137,6 +137,7 @@ OURS = (
     tool("similar_notes", id=1),
     tool("list_tags"),
     tool("library_status"),
+    tool("new_note", title=SECRET),
 )
 QUERIES = (
     Row(f"/notes/bear_search?q={SECRET}"),
