@@ -7,7 +7,6 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search.index.file import database
-from datasette_bear_search.query import dates
 from datasette_bear_search.query.filters import Filters
 from datasette_bear_search.query.query import (
     MAX_QUERY_CHARACTERS,
@@ -407,10 +406,6 @@ def test_in_title_demands_a_title_with_the_words(text, required, required_in_tit
 
 # Clauses that were understood
 
-LAST_WEEK, THREE_WEEKS_AGO = (
-    dates.span_name(*dates.period(text)) for text in ("last week", "3 weeks ago")
-)
-
 
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -422,7 +417,7 @@ LAST_WEEK, THREE_WEEKS_AGO = (
         ("NOT draft apple", ["not draft"]),
         ("roof -(a OR b)", ["not a OR b"]),
         ('"roof garden" plan', ["“roof garden”"]),
-        ("in:title roof created:last week", ["in the title", f"created last week ({LAST_WEEK})"]),
+        ("in:title roof created:last week", ["in the title", "created last week (19–25 Feb 2024)"]),
         ("is:todo -is:todo -is:pinned", ["with to-dos", "without to-dos", "not pinned"]),
         ("date:2023..2024 -created:2024", ["2023–2024", "not created 2024"]),
         ("date:2024-05-01 created:2024-05..", ["1 May 2024", "created since 2024-05"]),
@@ -450,7 +445,7 @@ def test_clauses_have_labels(text, expected):
         ("(tag:a OR tag:b) roof", "#b", "(tag:a) roof"),
         ("roof AND plan AND tag:x", "as typed: roof AND plan", "tag:x"),
         ("roof NOT plan", "not plan", "roof"),
-        ("created:3 weeks ago roof", f"created 3 weeks ago ({THREE_WEEKS_AGO})", "roof"),
+        ("created:3 weeks ago roof", "created 3 weeks ago (5–11 Feb 2024)", "roof"),
         ("see #work.", "#work", "see ."),
     ],
 )
