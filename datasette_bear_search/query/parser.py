@@ -153,14 +153,13 @@ def _read_filter(
         reading.add_clause(longer.name, value, longer, label)
         reading.tokens.append(longer)
         return count
-    takes = f"{token.name}: takes {operator.takes}."
+    typed = f"“{token.name}:{token.text}”"
+    takes = f"“{token.name}:” takes {operator.takes}."
     if is_typing and not following and is_beginning(token.name, token.text):
-        reading.notices.append(
-            f"{token.name}:{token.text} isn't complete and filters nothing: {takes}"
-        )
+        reading.notices.append(f"{typed} isn't complete. {takes}")
         reading.tokens.append(token)
         return 0
-    reading.notices.append(f"{token.name}:{token.text} was searched for as words, because {takes}")
+    reading.notices.append(f"{typed} was searched for as text. {takes}")
     reading.tokens.extend(
         token._replace(kind="word", text=word, minus=False)
         for word in (token.name, *token.text.split())

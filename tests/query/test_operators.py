@@ -231,7 +231,7 @@ async def test_the_answer_tells_how_the_text_was_read(datasette):
 async def test_an_invalid_operator_gives_a_notice_that_it_is_searched_as_words(datasette):
     data = await answer(datasette, q="roof created:2024-13")
     assert data["rows"]
-    assert "created:2024-13 was searched for as words" in " ".join(data["notices"])
+    assert "“created:2024-13” was searched for as text" in " ".join(data["notices"])
 
 
 async def chips(datasette, query) -> dict[str, dict[str, list[str]]]:
