@@ -264,7 +264,7 @@ def test_the_list_tells_of_each_source_what_changed(index, journal):
 async def test_the_interval_and_the_last_error_are_shown_everywhere(index, journal, sidecar_path):
     path = journal("feed", note("Monday"))
     index(path, "--every", "1h")
-    assert re.search(r"^journal: Read every 1h, next at 20.*Z\.$", index("--list").output, re.M)
+    assert re.search(r"^journal: Read every 1h, next on .*\d\.$", index("--list").output, re.M)
     assert "belongs" not in index(path).output  # it stays without the option
     journal("feed", "broken")
     index(fails=True)
