@@ -165,7 +165,7 @@ def _is_cut(retrievers: Sequence[str], ranking: Ranking) -> bool:
 
 def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
     least = f"bm25 >= least_bm25({_q(planned)})" if len(retrievers) > 1 else "bm25"
-    enough = " and ifnull(substr((select ids from enough), note_id, 1) = x'01', 1)"
+    enough = "\n      and ifnull(substr((select ids from enough), note_id, 1) = x'01', 1)"
     return least + (enough if "keyword" in retrievers else "")
 
 
@@ -180,10 +180,11 @@ def _q(planned: Plan) -> str:
 
 
 def _empty(name: str, *columns: str) -> str:
-    nulls = ", ".join(f"null as {column}" for column in columns)
+    nulls = ", ".join(f"null as {column}" for column in columns[:-1])
     return f"""
 {name} as (
-  select {nulls} where false
+  select {nulls},
+    null as {columns[-1]} where false
 )"""
 
 
@@ -403,7 +404,8 @@ refined as materialized (
     return f"""{comment}
 fused as materialized (
   select scored.*, {score} as score,
-    ifnull({has_words} or exact_level or {is_close}, false) as is_found
+    ifnull({has_words}
+      or exact_level or {is_close}, false) as is_found
   from {scored}{further}
 )"""
 
