@@ -81,7 +81,9 @@ refined as materialized (
 ),
 fused as materialized (
   select scored.*, ifnull(refined, blend) as score,
-    ifnull(bm25 >= least_bm25(:q) and ifnull(substr((select ids from enough), note_id, 1) = x'01', 1) or exact_level or similarity >= closeness(:q), false) as is_found
+    ifnull(bm25 >= least_bm25(:q)
+      and ifnull(substr((select ids from enough), note_id, 1) = x'01', 1)
+      or exact_level or similarity >= closeness(:q), false) as is_found
   from scored left join refined using (note_id)
 ),
 -- a few notes that are only nearest
@@ -91,7 +93,8 @@ nearest as materialized (
 ),
 listed as (
   select note_id, is_found from fused where is_found or bm25 or note_id in nearest union all
-  select note_id, bm25 >= least_bm25(:q) and ifnull(substr((select ids from enough), note_id, 1) = x'01', 1)
+  select note_id, bm25 >= least_bm25(:q)
+      and ifnull(substr((select ids from enough), note_id, 1) = x'01', 1)
   from lexical where note_id not in candidates
 ),
 counts as materialized (

@@ -230,7 +230,11 @@ PLACES = {"archive": "archived", "trash": "trashed"}
 def operators() -> dict[str, Filter]:
     """Return the filter for each name that can be typed before a colon."""
     rows = FILTERS.values()
-    states = {row.name: Choice(row.label or row.name, row.condition) for row in rows if row.kind == "state"}
+    states = {
+        row.name: Choice(row.label or row.name, row.condition)
+        for row in rows
+        if row.kind == "state"
+    }
     places = {name: states[state] for name, state in PLACES.items()}
     is_state = Filter("is", "choice", choices=states, example="pinned")
     return {

@@ -76,7 +76,9 @@ def note_parser() -> MarkdownIt:
     for scheme in ("bear:", "obsidian:"):
         markdown.linkify.add(scheme, "http:")
     markdown.use(footnote_plugin).use(front_matter_plugin)
-    markdown.use(container_plugin, "callout", validate=callouts.is_admonition, render=callouts.admonition)
+    markdown.use(
+        container_plugin, "callout", validate=callouts.is_admonition, render=callouts.admonition
+    )
     markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     markdown.block.ruler.before("table", "limit", _limit_blocks, {"alt": ["list"]})
     markdown.block.ruler.before("table", "comment", elements.comment, {"alt": ["paragraph"]})

@@ -90,9 +90,13 @@ def without_paragraphs(state: StateCore) -> None:
             if (tag := _read(child)) and tag.name in _CLOSED:
                 unclosed[tag.name] = unclosed.get(tag.name, 0) + (-1 if tag.is_end else 1)
         if "table" in unclosed:
-            in_table = [bool(tag := _read(child)) and tag.name in TABLES for child in children]
+            in_table = [
+                (tag := _read(child)) is not None and tag.name in TABLES for child in children
+            ]
             beside = zip(children, [False, *in_table], [*in_table[1:], False])
-            inline.children = [it for it, *near in beside if it.type not in _BREAKS or not any(near)]
+            inline.children = [
+                it for it, *near in beside if it.type not in _BREAKS or not any(near)
+            ]
         if opening.type == "paragraph_open" and _are_tags(children):
             inline.children = [child for child in children if child.type not in _BREAKS]
             opening.hidden = closing.hidden = True
@@ -126,11 +130,7 @@ _BREAKS = ("softbreak", "hardbreak")
 
 
 def _are_tags(children: Sequence[Token]) -> bool:
-    names = {
-        tag.name
-        for child in children
-        if (tag := _read(child))
-    }
+    names = {tag.name for child in children if (tag := _read(child))}
     others = [child for child in children if child.type not in _BREAKS]
     is_blank = all(child.type == "html_inline" or not child.content.strip() for child in others)
     is_summary = "details" in names and bool(others) and others[0].type == "html_inline"
