@@ -426,7 +426,7 @@ class Library:
         )
         if until is not None:
             threading.Thread(target=_stop, args=[watcher, until], daemon=True).start()
-        watcher.run(update_first=True)
+        watcher.run()
 
     def sources(self) -> dict[str, StoredSource]:
         """Return the sources in the index by name; none if there is no index yet."""

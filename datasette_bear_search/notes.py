@@ -278,20 +278,24 @@ def time_left(count: int, per_second: float | None) -> str:
     return f"about {counted(round(minutes / 60), 'hour')}"
 
 
-def local_day(timestamp: str | None) -> str | None:
-    """Return a timestamp's local date, such as ``1 May 2024``; None if it isn't a valid time."""
+def local_time(timestamp: str | None) -> datetime | None:
+    """Return a timestamp in local time; None if it isn't a valid time."""
     try:
-        moment = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00")).astimezone()
+        return datetime.fromisoformat((timestamp or "").replace("Z", "+00:00")).astimezone()
     except (ValueError, OverflowError):
         return None
-    return f"{moment.day} {moment:%b %Y}"
+
+
+def local_day(timestamp: str | None) -> str | None:
+    """Return a timestamp's local date, such as ``1 May 2024``; None if it isn't a valid time."""
+    moment = local_time(timestamp)
+    return f"{moment.day} {moment:%b %Y}" if moment else None
 
 
 def local_minute(timestamp: str | None) -> str | None:
     """Return a timestamp's local time, such as ``24 Nov, 22:59``, with the year if not this."""
-    try:
-        moment = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00")).astimezone()
-    except (ValueError, OverflowError):
+    moment = local_time(timestamp)
+    if moment is None:
         return None
     year = "" if moment.year == datetime.now().year else f" {moment.year}"
     return f"{moment.day} {moment:%b}{year}, {moment:%H:%M}"

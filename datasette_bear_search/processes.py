@@ -34,7 +34,7 @@ def lasting_command(arguments: Sequence[str], extras: Sequence[str] = ("bundled"
         # uv names itself to what it runs.
         uv = Path(os.environ.get("UV") or shutil.which("uv") or "uv")
         uvx = uv.with_name(uv.name.replace("uv", "uvx", 1))
-        return [*uvx_command(arguments, extras, str(uvx) if uvx.is_file() else "uvx")]
+        return uvx_command(arguments, extras, str(uvx) if uvx.is_file() else "uvx")
     if script := installed_script("datasette"):
         return [str(script), *arguments]
     # Apps run it in the folder of a project, which may be somebody else's. With python -m, Python
@@ -45,11 +45,9 @@ def lasting_command(arguments: Sequence[str], extras: Sequence[str] = ("bundled"
     return [sys.executable, "-c", code, *arguments]
 
 
-def uvx_command(
-    arguments: Sequence[str], extras: Sequence[str], uvx: str = "uvx", *, path: str = DISTRIBUTION
-) -> list[str]:
+def uvx_command(arguments: Sequence[str], extras: Sequence[str], uvx: str = "uvx") -> list[str]:
     """Return a ``datasette`` command that needs nothing but uv, which installs what is missing."""
-    return [uvx, "--with", f"{path}[{','.join(extras)}]", "datasette", *arguments]
+    return [uvx, "--with", f"{DISTRIBUTION}[{','.join(extras)}]", "datasette", *arguments]
 
 
 def is_in_uv_cache(path: str | Path) -> bool:

@@ -135,9 +135,9 @@ class Service:
             return f"The service is running ({self.file})."
         return f"The service is installed ({self.file}), but isn't running. See {self.log}."
 
-    def last_lines(self, count: int = LOG_LINES) -> list[str]:
+    def last_lines(self) -> list[str]:
         with suppress(OSError):
-            return self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-count:]
+            return self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]
         return []
 
     def permission(self) -> list[str]:

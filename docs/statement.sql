@@ -9,22 +9,20 @@ query = parse("how do I keep mice out tag:cabin")
 plan = Plan(query, query.terms, shape="sentence", balance=BALANCES["sentence"])
 cog.out(search_statement(plan, ("keyword", "semantic")).sql)
 ]]] */
-with
--- the set of ids that operators in :q allow; null: all
+with -- the set of ids that operators in :q allow; null: all
 filtered as (select allowed_notes(:q) as ids),
 -- titles equal to the text (2), phrases and identifiers (1)
 exact as materialized (
   select key + 0 as note_id, value as exact_level
   from json_each(exact_matches(:q)) join filtered on ifnull(substr(ids, key, 1) = x'01', 1)
 ),
--- the set of ids of notes with most of the words by weight; null: all
-enough as materialized (select enough_words(:q) as ids),
--- words: BM25 of every note with any of them; else parts of words
+-- words: BM25 of every note with any of them, whether it has most by weight; else parts of words
 lexical as (
-  select rowid as note_id, -bm25(notes_fts, 3.0, 1.0, 3.0, 0.5) as bm25
+  select rowid as note_id, -bm25(notes_fts, 3.0, 1.0, 3.0, 0.5) as bm25,
+    ifnull(substr(enough_words(:q), rowid, 1) = x'01', 1) as has_most
   from notes_fts join filtered on ifnull(substr(ids, rowid, 1) = x'01', 1)
   where notes_fts match fts_query(:q)
-  union all select key + 0, value from json_each(substring_matches(:q))
+  union all select key + 0, value, 1 from json_each(substring_matches(:q))
   join filtered on ifnull(substr(ids, key, 1) = x'01', 1)
 ),
 q as materialized (select embed(meaning(:q)) as vector),
@@ -59,16 +57,13 @@ scored as materialized (
     from candidates left join exact using (note_id)
     left join (select *, rank() over (order by bm25 desc) as lexical_rank from lexical
       where note_id in candidates) using (note_id)
-    left join (
-      select note_id, passage_id, similarity, dense_rank from dense
-      union all
-      select note_id, passage_id, max(iif(text_kind = 'template', 0.75, 1) * (
+    left join (select note_id, passage_id, similarity, dense_rank from dense
+      union all select note_id, passage_id, max(iif(text_kind = 'template', 0.75, 1) * (
       1 - vec_distance_cosine(vector, (select vector from q)) / unrelated_distance())), null
       from candidates cross join passages using (note_id) cross join _vectors on passage_id = id
       where note_id not in (select note_id from dense) and position < 1000
         and (select vector from q) is not null group by note_id
-    ) using (note_id)
-  )
+    ) using (note_id))
 ),
 -- the best after pseudo-relevance feedback and score regularization
 refined as materialized (
@@ -81,32 +76,26 @@ refined as materialized (
 ),
 fused as materialized (
   select scored.*, ifnull(refined, blend) as score,
-    ifnull(bm25 >= least_bm25(:q)
-      and ifnull(substr((select ids from enough), note_id, 1) = x'01', 1)
-      or exact_level or similarity >= closeness(:q), false) as is_found
+    ifnull(bm25 >= least_bm25(:q) and has_most or exact_level
+      or similarity >= closeness(:q), false) as is_found
   from scored left join refined using (note_id)
 ),
--- a few notes that are only nearest
-nearest as materialized (
-  select note_id from fused where not is_found and bm25 is null
-  order by exact_level desc, score desc, bm25 desc, note_id limit weaker_matches(:q)
-),
-listed as (
-  select note_id, is_found from fused where is_found or bm25 or note_id in nearest union all
-  select note_id, bm25 >= least_bm25(:q)
-      and ifnull(substr((select ids from enough), note_id, 1) = x'01', 1)
-  from lexical where note_id not in candidates
+-- found notes, others with any of the words, and a few that are only nearest
+listed as materialized (
+  select note_id, is_found from fused where is_found or bm25 or note_id in (
+    select note_id from fused where not is_found and bm25 is null
+    order by exact_level desc, score desc, bm25 desc, note_id limit weaker_matches(:q))
+  union all
+  select note_id, bm25 >= least_bm25(:q) and has_most from lexical where note_id not in candidates
 ),
 counts as materialized (
-  select * from
-    (select count(*) as total, count(*) filter (where is_found) as found,
-      json_group_array(note_id) filter (where is_found) as found_ids from listed),
-    (select max(similarity) as closest from fused),
-    (select sum(close_passages) as close_passages from dense)
+  select count(*) as total, count(*) filter (where is_found) as found,
+    json_group_array(note_id) filter (where is_found) as found_ids,
+    (select max(similarity) from fused) as closest,
+    (select sum(close_passages) from dense) as close_passages from listed
 ),
 page as (
-  select fused.*, counts.* from fused, counts
-  where is_found or bm25 or note_id in nearest
+  select fused.*, counts.* from fused, counts where note_id in (select note_id from listed)
   order by is_found desc, exact_level desc, score desc, bm25 desc, note_id limit 20 offset 0
 )
 select id, title, language, page.* from page join notes on id = note_id

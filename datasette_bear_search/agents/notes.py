@@ -8,11 +8,9 @@ from operator import contains
 from typing import Any, NamedTuple
 
 from ..index.file import database
-from ..index.file.sources import read_sources
 from ..index.run.chunking import passages
 from ..library import NoteNotFound
 from ..notes import counted, fold_tag, printable
-from ..search import engine
 from ..search.notes.detail import NoteDetail
 from ..search.ranking.statement import Statement
 from ..search.results.retrieve import checked_rows, url_at_heading
@@ -119,7 +117,7 @@ def list_tags(library: AgentLibrary, under: str) -> ToolResult:
 def library_status(library: AgentLibrary) -> ToolResult:
     with library.open() as connection:
         state = database.read_state(connection)
-        obstacle = engine.semantic_obstacle(state, database.has_vector_extension(connection))
+        by_meaning = state.has_vectors and database.has_vector_extension(connection)
         totals = """
             select
               count(*) as notes, sum(archived) as archived, sum(encrypted) as encrypted,
@@ -128,31 +126,26 @@ def library_status(library: AgentLibrary) -> ToolResult:
             from notes
             """
         [facts] = checked_rows(connection, Statement(totals, {}))
-        stored = read_sources(connection)
         about = library.about(connection)
-    changes = library.source_changes()
-    errors = {each.source: each.error for each in changes.unreadable}
+    status = library.status()
     sources = [
-        {"name": library.shown(name), "notes": source.notes}
-        | without_empty(
-            {"read": source.read, "error": library.shown(errors.get(name) or source.error)}
-        )
-        for name, source in stored.items()
+        {"name": each.name, "notes": each.notes}
+        | without_empty({"read": each.read, "error": each.error})
+        for each in status.sources
     ]
     facts |= {
         "sources": sources,
-        "about": {source: about[source] for source in stored if source in about} or None,
+        "about": {each.name: about[each.name] for each in status.sources if each.name in about},
         "indexed": state.indexed,
-        "searched_by_meaning": obstacle is None and state.has_vectors,
+        "searched_by_meaning": by_meaning,
         "model": state.model if state.has_vectors else None,
     }
-    notices = [*filter(None, (obstacle, engine.pending_notice(state))), *library.source_notices()]
-    data = {name: value for name, value in facts.items() if value is not None}
+    data = {name: value for name, value in facts.items() if value not in (None, {})}
     shown = {name: value for name, value in data.items() if name != "sources"}
     lines = [f"{name.replace('_', ' ')}: {value_text(value)}" for name, value in shown.items()]
     lines += [f"source {', '.join(_source_parts(source))}" for source in sources]
-    lines += [f"Notice: {printable(notice)}" for notice in notices]
-    return ToolResult("\n".join(lines), data | {"notices": notices})
+    lines += [f"Notice: {printable(notice)}" for notice in status.notices]
+    return ToolResult("\n".join(lines), data | {"notices": [*status.notices]})
 
 
 # --- get_notes: which notes

@@ -15,7 +15,7 @@ COMMANDS = {
     "bear-demo": ("serve", "Try the search on sample notes, without Bear"),
     "bear-doctor": ("doctor", "Diagnose problems and suggest fixes"),
     "bear-eval": ("eval", "Measure how well the search ranks"),
-    "bear-service": ("service", "Keep bear-serve running, also after each login"),
+    "bear-service": ("service", "Keep bear-serve running, now and after each login"),
     "bear-uninstall": ("service", "Remove all files that these commands ever wrote"),
     "bear-mcp": ("serve", "Let AI assistants search and read the indexed notes"),
 }

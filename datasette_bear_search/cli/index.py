@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ from ..index.run.changes import Snapshot
 from ..index.selection import Selection
 from ..notes import counted, time_left
 from ..sources.base import SourceConfig, SourceError, seconds_in
-from ..sources.registry import absolute
+from ..sources.registry import absolute, free_name
 from ..sources.sql_and_json import BODY_FORMATS, TABLE_OPTIONS, table_query
 from .options import sidecar_option
 from .output import Command, Progress, agrees, clear_errors, confirm, echo
@@ -444,9 +444,7 @@ def _table(
     if options.format:
         own["format"] = options.format
     name = re.sub(r"[^\w-]+", "-", table).strip("-") or "table"
-    others = {source.name.lower() for source in known if source.location != location}
-    numbered = chain([name], (f"{name}-{number}" for number in count(2)))
-    name = next(each for each in numbered if each.lower() not in others)
+    name = free_name(name, (each.name for each in known if each.location != location))
     return SourceConfig(name, "sql", location, own, configured.never if configured else ())
 
 

@@ -128,7 +128,6 @@ def bear_search(
     The exit status is 0 if notes were found, 1 if not and 2 if the search failed.
     """
     from .. import Library
-    from ..index.file import database
     from . import terminal
 
     if link:
@@ -148,18 +147,11 @@ def bear_search(
             "What are you looking for? Enter words, a question or a filter such as --tag work."
         )
     with clear_errors(NotSearched), Library(sidecar_path, redact=redact) as library:
-        if is_terminal() and not database.is_made(library.path):
-            _offer_to_index(library)
-        if database.is_locked(library.path):
-            terminal.say("Another program is using the index. Waiting for it …")
+        _await_index(library)
         if show is not None:
-            note = library.note(show)
-            title, body = whole_title(note.title, note.body)
-            output.echo(f"# {title}", "", *printable_lines(body.lstrip()).split("\n"))
-            return
+            return output.echo(*_whole_note(library, show))
         if why is not None:
-            output.echo(_why(library, why, " ".join(words), limit, page_options))
-            return
+            return output.echo(_why(library, why, " ".join(words), limit, page_options))
         if similar_to is not None:
             offset, found = 0, _similar(library, similar_to, limit, unlinked)
         else:
@@ -180,6 +172,17 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
+def _await_index(library: Library) -> None:
+    """Offer to make the index if there is none, and say why a locked one takes time."""
+    from ..index.file import database
+    from . import terminal
+
+    if is_terminal() and not database.is_made(library.path):
+        _offer_to_index(library)
+    if database.is_locked(library.path):
+        terminal.say("Another program is using the index. Waiting for it …")
+
+
 def _offer_to_index(library: Library) -> None:
     """Ask whether to index the notes on this computer now. Otherwise, the search says how."""
     from ..index.selection import Selection
@@ -197,6 +200,12 @@ def _offer_to_index(library: Library) -> None:
         return
     if failure := index_sources(Selection(tuple(found)), Options(sidecar_path=library.path)):
         raise NotSearched(failure)
+
+
+def _whole_note(library: Library, name: str) -> list[str]:
+    note = library.note(name)
+    title, body = whole_title(note.title, note.body)
+    return [f"# {title}", "", *printable_lines(body.lstrip()).split("\n")]
 
 
 def _why(library: Library, title: str, words: str, limit: int, options: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ ACTIONS = ("install", "status", "logs", "uninstall")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port on this machine")
 def bear_service(action: str, sidecar_path: Path | None, port: int | None) -> None:
     """
-    Keep bear-serve running, now and after each login
+    Keep bear-serve running, also after each login
 
     install writes a launchd agent (macOS), a systemd user unit (Linux) or a task (Windows) that
     starts bear-serve and starts it again if it fails; status says whether it runs; logs shows what

@@ -29,7 +29,7 @@ def get_embedder(model: str) -> Embedder:
     If nobody trusts the model here, return an embedder that says so whenever it is used.
 
     :param model: a name as an index stores it, or ``NAME@256`` for the first 256 numbers of its
-        vectors (see :class:`.base.Choice`); for one that a person types see :func:`trust`
+        vectors (see :class:`.base.ModelChoice`); for one that a person types see :func:`trust`
     """
     from .backends.sentence_transformers import SentenceTransformerEmbedder
 
@@ -54,7 +54,7 @@ def get_embedder(model: str) -> Embedder:
 
 
 def with_choice(model: str, **chosen: Any) -> str:
-    """Return a model's name with parts of a :class:`.base.Choice`; others stay as they are."""
+    """Return a model's name with parts of a :class:`.base.ModelChoice`; others stay as they are."""
     found = _resolve(model)
     return f"{found.name}{found.choice._replace(**chosen)}"
 

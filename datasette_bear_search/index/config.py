@@ -19,7 +19,7 @@ from typing import Any
 from ..embeddings.prompts import Prompts
 from ..notes import ForeseenError
 from ..sources.base import SourceConfig, SourceError, seconds_in
-from ..sources.registry import absolute, get_kind, kind_of, names, new_name
+from ..sources.registry import absolute, default_options, get_kind, kind_of, names, new_name
 
 PLUGIN = "datasette-bear-search"
 CONFIG_VARIABLE = "DATASETTE_BEAR_SEARCH_CONFIG"
@@ -229,6 +229,7 @@ def _source(
     try:
         if kind:
             _check_options(kind, options, place)
+            options |= default_options(kind)
         if "every" in entry:
             options["every"] = str(entry["every"])
             seconds_in(options["every"])

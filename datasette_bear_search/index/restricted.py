@@ -33,7 +33,7 @@ from .file.database import (
     has_vector_extension,
     is_made,
 )
-from .file.metadata import SEMANTIC, UNRELATED, get_meta, json_value, set_meta
+from .file.metadata import SEMANTIC, UNRELATED, get_meta, get_texts, set_meta
 from .file.schema import EMBEDDED, FILES, PENDING, REFUSED, VECTORS
 from .file.sources import StoredSource
 from .run import changes
@@ -75,9 +75,7 @@ def wanted(path: Path) -> list[tuple[str, ...]]:
 
 def tags_of(connection: sqlite3.Connection) -> tuple[str, ...]:
     """Return the tags whose notes an index lacks; () for an index with all notes."""
-    with suppress(sqlite3.DatabaseError):
-        return tuple(json_value(get_meta(connection, WITHOUT) or "[]", list))
-    return ()
+    return get_texts(connection, WITHOUT)
 
 
 def is_current(path: Path, file: Path) -> bool:
@@ -93,11 +91,6 @@ def is_current(path: Path, file: Path) -> bool:
 def change_tokens(whole: sqlite3.Connection) -> tuple[str | None, str | None]:
     """Return tokens of an index's text and of its vectors, which change whenever these do."""
     return get_meta(whole, TEXT), get_meta(whole, vectors.CHANGED)
-
-
-def mark_text_changed(connection: sqlite3.Connection) -> None:
-    sql = "insert or replace into meta (key, value) values (?, hex(randomblob(8)))"
-    connection.execute(sql, [TEXT])
 
 
 def take_settings(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..sources.base import SourceConfig
-from ..sources.registry import absolute, kind_of, new_name
+from ..sources.registry import absolute, default_options, kind_of, new_name
 from .config import Configuration, named
 
 
@@ -51,7 +51,7 @@ def select(
         if not at_path:
             kind = kind_of(location)
             name = new_name(kind, location, {source.name for source in [*sources, *given]})
-            at_path = [SourceConfig(name, kind, location, never=never)]
+            at_path = [SourceConfig(name, kind, location, default_options(kind), never)]
         given.extend(at_path)
     if given and not everything:
         sources, gone = [], ()

@@ -184,7 +184,7 @@ def keep_updated() -> None:
         worker = _Worker(path, task, answers, last_search)
         working[:] = [worker]
         if tasks.empty():
-            worker.run(update_first=True, watches=watches)
+            worker.run(watches=watches)
 
 
 class _Worker(watch.Watcher):

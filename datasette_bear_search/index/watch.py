@@ -98,10 +98,10 @@ class Watcher:
         self._trouble: dict[str, str] = {}  # source → its last reported failure, "" if none
         self._indexed: set[str] = set()  # sources that were in the index after the last update
 
-    def run(self, *, update_first: bool = False, watches: bool = True) -> None:
-        """Watch until Ctrl-C or a request to terminate.
+    def run(self, *, watches: bool = True) -> None:
+        """Read all sources; then watch them until Ctrl-C or a request to terminate.
 
-        :param update_first: read all sources first; if not ``watches``, then stop
+        :param watches: otherwise, stop after reading
         """
         threads = [
             threading.Thread(target=self._watch_place, args=[where], daemon=True)
@@ -112,11 +112,8 @@ class Watcher:
             try:
                 for thread in threads if watches else ():
                     thread.start()
-                if update_first:
-                    self._plan(self._configs, 0)
-                    self._update_due()
-                elif self._embedder is not None:
-                    self._embedder.warm_up()
+                self._plan(self._configs, 0)
+                self._update_due()
                 if not self._quiet:
                     self._say(f"Watching {', '.join(self._configs)} (Ctrl-C stops)")
                 while watches and not self._is_ending:

@@ -4,6 +4,7 @@ This module has what plugins need for sources of their own, and what programs ne
 """
 
 from .base import Incremental as Incremental
+from .base import Interrupted as Interrupted
 from .base import Source as Source
 from .base import SourceConfig as SourceConfig
 from .base import SourceError as SourceError

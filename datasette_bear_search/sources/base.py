@@ -6,7 +6,6 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from ..notes import ForeseenError, Note
@@ -20,6 +19,10 @@ class SourceError(ForeseenError):
 
 class NothingThere(SourceError):
     """There is nothing to read in a source's place."""
+
+
+class Interrupted(SourceError):
+    """The rest of a source can't be read now. What it yielded until then is indexed."""
 
 
 class Unreadable(Exception):
@@ -42,7 +45,8 @@ class Source(Protocol):
 
     docs/writing-a-source.md explains how to write one. The constructor opens no file. People see
     the first line of the class's docstring as the description of what it reads. A class with a
-    function ``default_location`` can be configured without a location.
+    function ``default_location`` can be configured without a location, and one with the text
+    ``default_every`` is read at that interval unless ``every:`` sets another.
     """
 
     app: str  # the app that a note's url opens, as in "Open in Bear"; "" if it has no name
@@ -113,8 +117,12 @@ class SourceConfig:
 
     def reads_as(self, other: SourceConfig) -> bool:
         """Return whether both read the same notes: the same location with the same settings."""
-        reading = attrgetter("kind", "location", "options", "include_trashed")
-        return reading(self) == reading(other) and set(self.never) == set(other.never)
+
+        def reading(config: SourceConfig) -> tuple[object, ...]:
+            options = {**config.options, "every": None}
+            return config.kind, config.location, options, config.include_trashed, {*config.never}
+
+        return reading(self) == reading(other)
 
 
 def checked_option(option: str, value: T, is_valid: object, wanted: str) -> T:

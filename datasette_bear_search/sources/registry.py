@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain, count
@@ -125,6 +125,12 @@ def describe(kind: str) -> str:
     return lines[0].rstrip(".") if lines else "no description"
 
 
+def default_options(kind: str) -> dict[str, Any]:
+    """Return the options that sources of a kind have unless they are configured otherwise."""
+    every = getattr(get_kind(kind), "default_every", "")
+    return {"every": every} if every else {}
+
+
 def open_source(config: SourceConfig) -> Source:
     """Return the source for a configuration, or raise SourceError. Open no file yet."""
     # Any, because the protocol doesn't define the constructor.
@@ -159,6 +165,11 @@ def new_name(kind: str, location: str, taken: set[str]) -> str:
     if not name and (not kind or os.path.isdir(location)):
         name = re.sub(r"[^\w-]+", "-", os.path.basename(location).lower()).strip("-_")
     name = name or kind or "source"
+    return free_name(name, taken)
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Return a name, with a number if it is taken, ignoring case."""
     lower = {other.lower() for other in taken}
     numbered = chain([name], (f"{name}-{number}" for number in count(2)))
     return next(candidate for candidate in numbered if candidate.lower() not in lower)

@@ -28,7 +28,7 @@ async def titles(call, **arguments) -> list[str]:
 
 async def test_a_found_note_has_everything_that_an_agent_needs(call):
     data = await call("search_notes", query="roof flashing", mode="keyword")
-    assert data["total"] == 4
+    assert data["total"] == 1  # "roof" alone is the smaller part of the query
     note = data["notes"][0]
     assert note["title"] == "Cabin roof"
     assert note["tags"] == ["cabin/repairs"]
@@ -108,7 +108,7 @@ async def test_similar_notes_come_with_reasons(call):
         {"query": "diary of roofs"},
         {"query": "zeppelin"},
         {"query": "zepelin"},
-        {"query": "zeppelon diary"},
+        {"query": "zeppelon diary", "found_only": False},
         {"query": "zepp*"},
         {"query": "eppeli", "mode": "like"},
         {"query": "who may read of the zeppelin", "mode": "semantic"},

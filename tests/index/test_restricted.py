@@ -14,7 +14,7 @@ from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import restricted
 from datasette_bear_search.index.config import HIDDEN_TAGS_VARIABLE
-from datasette_bear_search.index.file import database, sources
+from datasette_bear_search.index.file import database, metadata, sources
 from datasette_bear_search.index.file.database import SidecarError
 from datasette_bear_search.index.run import indexer, lock
 from datasette_bear_search.notes import is_within
@@ -152,7 +152,7 @@ def test_while_a_run_writes_the_last_restricted_index_is_shown(
 ):
     seen(DIARY, ROOF)
     with closing(sqlite3.connect(sidecar_path)) as connection, connection:
-        restricted.mark_text_changed(connection)
+        metadata.mark_changed(connection, restricted.TEXT)
     with lock.only_run(sidecar_path):
         assert len(Library(sidecar_path, hidden_tags=TAGS).search("roof zanzibarium")) == 1
         assert not restricted.is_current(sidecar_path, restricted.file_for(sidecar_path, TAGS))

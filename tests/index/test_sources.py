@@ -346,6 +346,66 @@ def test_a_mistake_of_a_plugin_is_one_sentence_and_holds_up_no_other_source(
     assert titles(sidecar_path) == ["Friday", "Monday"]
 
 
+def test_what_came_before_an_interruption_is_indexed_and_the_rest_stays(
+    index, journal, sidecar_path
+):
+    path = journal("one", *(note(day) for day in ("Monday", "Tuesday", "Wednesday")))
+    index(path)
+    before = rows(sidecar_path, "select read, version from sources")
+    journal("one", note("Monday", "Rain"), note("Sunday"), "torn", note("Friday"))
+    assert "torn out. Find it." in index(fails=True).output
+    sql = "select title, body from notes order by title"
+    assert rows(sidecar_path, sql) == [
+        ("Monday", "Rain"),
+        ("Sunday", "Something"),
+        ("Tuesday", "Something"),
+        ("Wednesday", "Something"),
+    ]
+    assert rows(sidecar_path, "select read, version from sources") == before
+    journal("one", note("Monday", "Rain"), note("Sunday"))
+    index()
+    assert titles(sidecar_path) == ["Monday", "Sunday"]
+
+
+def test_a_first_reading_that_is_interrupted_goes_on_later(index, journal, sidecar_path):
+    path = journal("one", note("Monday"), "torn")
+    index(path, fails=True)
+    assert titles(sidecar_path) == ["Monday"]
+    Journal.read_lines = []
+    journal("one", note("Monday"), note("Sunday"))
+    index()
+    assert titles(sidecar_path) == ["Monday", "Sunday"]
+    assert Journal.read_lines == ["Sunday"]
+
+
+def test_a_network_that_is_gone_is_no_fault_of_the_plugin(index, journal, sidecar_path):
+    index(journal("one", note("Monday")))
+    journal("one", "far")
+    output = " ".join(index(fails=True).output.split())
+    assert "could not be read: The shelf is too far away." in output
+    assert "fault" not in output
+    assert titles(sidecar_path) == ["Monday"]
+
+
+def test_a_kind_can_have_an_interval_of_its_own(
+    index, journal, sidecar_path, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Journal, "default_every", "2h", raising=False)
+    path = journal("one", note("Monday"))
+    sql = "select json_extract(options, '$.every') from sources"
+    index(path)
+    assert rows(sidecar_path, sql) == [("2h",)]
+    config = tmp_path / "bear-search.yaml"
+    entry = f"sources:\n- location: {path}\n  name: journal\n"
+    for more, every in (("  every: 30m\n", "30m"), ("", "2h")):
+        config.write_text(entry + more)
+        index("--config", config)
+        assert rows(sidecar_path, sql) == [(every,)]
+    index(path, "--every", "1d")
+    assert rows(sidecar_path, sql) == [("1d",)]
+    assert Journal.read_lines == ["Monday"]  # another interval is no reason to read all again
+
+
 def test_a_source_without_what_is_needed_is_one_sentence(index, journal, monkeypatch):
     monkeypatch.delattr(Journal, "heading_link")
     path = journal("one", note("Monday"))

@@ -65,7 +65,7 @@ def test_a_change_is_indexed_and_printed_in_one_line(vault, watching_of, sidecar
         wait_for(lambda: any("vault: 1 added, 0 changed, 0 removed" in line for line in said))
         (vault / "a.md").unlink()
         wait_for(lambda: titles(sidecar_path) == ["Soup"])
-    assert said[0] == "Watching vault (Ctrl-C stops)"
+    assert "Watching vault (Ctrl-C stops)" in said
     assert said[-1] == "Stopped watching"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from datasette import hookimpl
 
 from datasette_bear_search.notes import Note, Tag
-from datasette_bear_search.sources import SourceError, Unchanged
+from datasette_bear_search.sources import Interrupted, SourceError, Unchanged
 
 
 class Journal:
@@ -42,6 +42,10 @@ class Journal:
         for line in Path(self.location).read_text().splitlines():
             if line == "broken":
                 raise SourceError("The journal is wet. Dry it.")
+            if line == "torn":
+                raise Interrupted("The rest of the journal is torn out. Find it.")
+            if line == "far":
+                raise ConnectionRefusedError("The shelf is too far away")
             if line == "bug":
                 raise ZeroDivisionError("oops")
             entry = json.loads(line)

@@ -87,8 +87,8 @@ def export_folder(folder: Path) -> Path:
 
 def has_export(folder: Path) -> bool:
     """Return whether there is an export of these files that this Python can run."""
-    exported = export_folder(folder)
-    return is_installed() and (exported / ABOUT_FILE).exists() and not _is_unsupported(exported)
+    about = export_folder(folder) / ABOUT_FILE
+    return is_installed() and about.exists() and "unsuitable" not in json.loads(about.read_text())
 
 
 def open_onnx_export(folder: Path) -> OnnxModel | None:
@@ -244,7 +244,7 @@ def new_export(source: Path) -> Iterator[Path]:
     """
     folder = export_folder(source)
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _remove_stale(folder.parent)
+    _remove_abandoned(folder.parent)
     # Only this user may read the export, and nobody sees it unfinished.
     with tempfile.TemporaryDirectory(
         prefix=".new-", dir=folder.parent, ignore_cleanup_errors=True
@@ -298,16 +298,11 @@ def _shipped_content() -> str:
         return ""
 
 
-def _is_unsupported(folder: Path) -> bool:
-    return "unsuitable" in json.loads((folder / ABOUT_FILE).read_text())
-
-
-def _remove_stale(exports: Path) -> None:
-    """Remove drafts, and exports of earlier versions, which had copies of the weights."""
-    drafts = exports.glob(".new-*")
-    abandoned = {path for path in drafts if time.time() - path.stat().st_mtime > _ABANDONED}
-    for path in {*exports.glob("*-*")} - {*exports.glob(".new-*")} | abandoned:
-        shutil.rmtree(path, ignore_errors=True)
+def _remove_abandoned(exports: Path) -> None:
+    """Remove drafts of runs that were killed."""
+    for path in exports.glob(".new-*"):
+        if time.time() - path.stat().st_mtime > _ABANDONED:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _write(folder: Path, source: Path, model: Any) -> dict[str, Any]:

@@ -67,6 +67,19 @@ def set_meta(connection: sqlite3.Connection, **values: str | int | None) -> None
     connection.executemany("insert or replace into meta (key, value) values (?, ?)", values.items())
 
 
+def mark_changed(connection: sqlite3.Connection, key: str) -> None:
+    """Store a new random token, in the same transaction as what it says has changed."""
+    sql = "insert or replace into meta (key, value) values (?, hex(randomblob(8)))"
+    connection.execute(sql, [key])
+
+
+def get_texts(connection: sqlite3.Connection, key: str) -> tuple[str, ...]:
+    """Return the texts of a JSON array in meta; none if there is none or it is damaged."""
+    with suppress(sqlite3.DatabaseError):
+        return tuple(json_value(get_meta(connection, key) or "[]", list))
+    return ()
+
+
 def language_shares(connection: sqlite3.Connection) -> dict[str, float]:
     """Return the share of the notes in each language as of the last run, largest first."""
     with suppress(sqlite3.DatabaseError):
@@ -77,9 +90,7 @@ def language_shares(connection: sqlite3.Connection) -> dict[str, float]:
 
 def foreign_languages(connection: sqlite3.Connection) -> frozenset[str]:
     """Return the library's languages for which the model wasn't made, as of the last run."""
-    with suppress(sqlite3.DatabaseError):
-        return frozenset(json_value(get_meta(connection, FOREIGN) or "[]", list))
-    return frozenset()
+    return frozenset(get_texts(connection, FOREIGN))
 
 
 def model_offer(connection: sqlite3.Connection) -> str | None:

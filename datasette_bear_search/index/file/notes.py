@@ -42,16 +42,8 @@ _FIELDS = (
 )
 _FLAGS = ("pinned", "archived", "trashed", "encrypted", "has_image", "has_file", "has_code")
 COLUMNS = (
-    *(
-        *_FIELDS,
-        "attachment_names",
-        "has_link",
-        "soft_breaks",
-        "tags",
-        "source",
-        "fingerprint",
-        "text_hash",
-    ),
+    *_FIELDS,
+    *("attachment_names", "has_link", "soft_breaks", "tags", "source", "fingerprint", "text_hash"),
     "language",
 )
 _field_values = attrgetter(*_FIELDS)

@@ -24,6 +24,7 @@ from .metadata import (
     UNRELATED,
     get_meta,
     get_number,
+    mark_changed,
     set_meta,
 )
 from .schema import EMBEDDED, PASSAGE_INDEX, PENDING, REFUSED, VECTORS
@@ -87,7 +88,7 @@ def prepare(connection: sqlite3.Connection) -> None:
         f"insert into {PASSAGE_INDEX} (rowid, embedding) select passage_id, {signs('vector')} "
         f"from {VECTORS}"
     )
-    _mark_changed(connection)
+    mark_changed(connection, CHANGED)
 
 
 def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes | None]]) -> None:
@@ -104,7 +105,7 @@ def add(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes | None]]
         "update passages set vector_state = ? where id = ?",
         [(EMBEDDED if vector else REFUSED, passage_id) for passage_id, vector in rows],
     )
-    _mark_changed(connection)
+    mark_changed(connection, CHANGED)
 
 
 def of_notes(
@@ -154,7 +155,7 @@ def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
     else:
         # The vec0 table can't be written now. The next run with sqlite-vec will rebuild it.
         set_meta(connection, **{STALE: "yes"})
-    _mark_changed(connection)
+    mark_changed(connection, CHANGED)
 
 
 def drop(connection: sqlite3.Connection) -> None:
@@ -171,7 +172,7 @@ def drop(connection: sqlite3.Connection) -> None:
     drop_next(connection)
     unknown = dict.fromkeys((MEAN, UNRELATED, THRESHOLDS, CANDIDATES_KEY, RECALL_KEY))
     set_meta(connection, **unknown)
-    _mark_changed(connection)
+    mark_changed(connection, CHANGED)
 
 
 def begin_next(connection: sqlite3.Connection, model: str, fingerprint: str) -> None:
@@ -251,12 +252,6 @@ def _drop_passage_index(connection: sqlite3.Connection) -> None:
     connection.execute("delete from meta where key = ?", [STALE])
 
 
-def _mark_changed(connection: sqlite3.Connection) -> None:
-    # In the same transaction as the change, so that readers see both or neither.
-    sql = "insert or replace into meta (key, value) values (?, hex(randomblob(8)))"
-    connection.execute(sql, [CHANGED])
-
-
 def center(connection: sqlite3.Connection) -> None:
     """Take the signs of all vectors anew, relative to their mean.
 
@@ -266,12 +261,7 @@ def center(connection: sqlite3.Connection) -> None:
     """
     import numpy
 
-    sql = f"""
-    select vector
-    from {VECTORS}
-    where passage_id % (1 + (select count(*) from {VECTORS}) / {MEAN_SAMPLE}) = 0
-    """
-    rows = connection.execute(sql).fetchall()
+    rows = _sample(connection, MEAN_SAMPLE)
     if not rows:
         return
     mean = numpy.frombuffer(b"".join(vector for (vector,) in rows), "<f4")
@@ -279,6 +269,13 @@ def center(connection: sqlite3.Connection) -> None:
     _drop_passage_index(connection)
     set_meta(connection, **{MEAN: mean.tobytes().hex()})
     prepare(connection)
+
+
+def _sample(connection: sqlite3.Connection, count: int) -> list[tuple[bytes]]:
+    """Return about so many vectors, at even distances, as rows."""
+    every = f"1 + (select count(*) from {VECTORS}) / {count}"
+    sql = f"select vector from {VECTORS} where passage_id % ({every}) = 0"
+    return connection.execute(sql).fetchall()
 
 
 def signs(vector: str) -> str:
@@ -326,12 +323,7 @@ def _ranks_by_signs(connection: sqlite3.Connection) -> list[float]:
         vectors = vectors.reshape(-1, len(mean))
         return vectors, (vectors > mean).astype("f4")
 
-    sql = f"""
-    select vector
-    from {VECTORS}
-    where passage_id % (1 + (select count(*) from {VECTORS}) / {TESTED}) = 0
-    """
-    rows = connection.execute(sql).fetchall()
+    rows = _sample(connection, TESTED)
     if not rows:
         return []
     asked, own_signs = read(rows)

@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from ...notes import Note, counted, is_within
-from ...sources.base import Incremental, NothingThere, Source, SourceConfig, SourceError
+from ...sources.base import (
+    Incremental,
+    Interrupted,
+    NothingThere,
+    Source,
+    SourceConfig,
+    SourceError,
+)
 from ...sources.checks import check, responsible_for
 from ...sources.files.file_source import FileSource
 from ...sources.formats import pdf
@@ -113,10 +120,10 @@ def _parts(
     refused: set[str] = set()
     unread = 0
     twice: list[str] = []
+    part = Snapshot(config, source, "", is_last=False)
     try:
         # First the state, then the notes: a change in between costs one more run but isn't missed.
         state = str(source.state() if state is None else state)
-        part = Snapshot(config, source, "", is_last=False)
         size = 0
         if stamps and isinstance(source, Incremental):
             items = source.read_changed(stamps, include_trashed=config.include_trashed)
@@ -153,8 +160,17 @@ def _parts(
         part.state, part.is_last = state, True
         part.left_out, part.unread = refused.union(getattr(source, "left_out", ())), unread
         part.skipped = [*map(str, source.skipped), *twice]
+    except Interrupted:
+        if part.count:
+            yield part
+        raise
     except SourceError:
         raise
+    except OSError as error:
+        raise SourceError(
+            f"{source.location} could not be read: {error}. If it is on a drive or a server,"
+            " connect that. Until then, what the index has of this source stays as it was."
+        ) from error
     except Exception as error:
         # A plugin's source may fail in any way, which mustn't prevent reading other sources.
         raise SourceError(
@@ -187,7 +203,7 @@ def read_if_changed(
     if is_read_alike and isinstance(source, FileSource):
         source.known_pages = partial(stored_notes.known_pages, connection, config.name)
     state = current_state(source) if is_read_alike else None
-    if state and state == stored.state:
+    if state and state == stored.state and stored.config.every == config.every:
         return None
     if rebuild:
         fingerprints = dict.fromkeys(stored_notes.known_keys(connection, config.name), "")

@@ -17,7 +17,7 @@ from ..file import database, schema, sources, vectors
 from ..file import notes as stored_notes
 from ..file import passages as stored_passages
 from ..file.database import transaction
-from ..file.metadata import get_meta, set_meta
+from ..file.metadata import get_meta, mark_changed, set_meta
 from ..file.sources import StoredSource
 from .changes import Diff, Snapshot, diff, missing, reader_version
 from .report import Failure, Hooks, Report
@@ -112,7 +112,7 @@ class TextRun:
                 stored_notes.relate(connection, self._written)
                 self._written.clear()
                 connection.execute("delete from meta where key = 'links_to_resolve'")
-                restricted.mark_text_changed(connection)
+                mark_changed(connection, restricted.TEXT)
             if optimize and get_meta(connection, "old_text_in_fts"):
                 # FTS5 only marks words as deleted. Merging all segments writes the index without
                 # them, and secure_delete overwrites the old pages.
@@ -151,17 +151,22 @@ class TextRun:
                 set_meta(connection, old_text_in_fts="yes")
             if gone or remove or any(change.count for _, change in diffs):
                 set_meta(connection, links_to_resolve="yes")
-                restricted.mark_text_changed(connection)
+                mark_changed(connection, restricted.TEXT)
         self.report.removed += gone
         return gone + encrypted > 0
 
     def _write_source(self, snapshot: Snapshot, *, state: str) -> None:
         read, count = now(), snapshot.count
-        if kept := self._missing.get(snapshot.config.name):
+        name = snapshot.config.name
+        version, known = reader_version(), self.stored.get(name)
+        if known and not snapshot.is_last:  # perhaps the rest can't be read, and stays as it was
+            read, version = known.read or read, known.version
+            count = max(count, self._counts.get(name, 0))
+        if kept := self._missing.get(name):
             # The next run reads it again, and compares with what was there before these were gone.
             state, count = "", count + kept
-            read = self.stored[snapshot.config.name].read or read
-        facts = state, read, count, reader_version(), tuple(snapshot.skipped)
+            read = self.stored[name].read or read
+        facts = state, read, count, version, tuple(snapshot.skipped)
         sources.write_source(
             self.connection, StoredSource(snapshot.config, *facts), snapshot.source
         )

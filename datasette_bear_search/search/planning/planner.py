@@ -22,7 +22,7 @@ from ...query import fts5
 from ...query.filters import FILTERS, Filters
 from ...query.fts5 import Terms, unique
 from ...query.parser import WORDS_OF_SENTENCES
-from ...query.query import MAX_QUERY_WORDS, Query, literal, text_with, without_guess, without_times
+from ...query.query import Query, literal, text_with, without_guess, without_times
 from ...sqlite import read_value, sqlite3
 from . import spelling
 from .offers import (
@@ -34,6 +34,8 @@ from .offers import (
     notes_of_its_time,
     nothing_from,
 )
+from .pasted import Pasted
+from .pasted import find as find_pasted
 
 # The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
 # stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
@@ -89,14 +91,6 @@ ENOUGH = 0.5
 # For queries of two to so many words, results name the words that they lack.
 MAX_NAMED = 5
 
-# A text was pasted from a note if the note has this share of its words in a row, which one mistyped
-# word in the middle leaves, but at least PASTED_WORDS; a longer run than MAX_PASTED_WORDS isn't
-# asked for. Runs start at every MAX_STRIDE-th word of a long text. They have content words, because
-# "what is the name of" is in many notes. With five words of any text, questions find wrong notes:
-# Cranfield loses .014 nDCG@10.
-PASTED_SHARE, PASTED_WORDS, MAX_PASTED_WORDS = 0.45, 5, 12
-MAX_STRIDE, MIN_PASTED_CONTENT = 6, 2
-
 
 class ContentWord(NamedTuple):
     """A word, prefix or identifier of the query that isn't a stop word."""
@@ -132,7 +126,7 @@ class Plan:
     narrower: Narrower | None = None
     notices: tuple[str, ...] = ()
     content: tuple[ContentWord, ...] = ()  # the words that tell what is asked about
-    pasted: str | None = None  # FTS5 expression for runs of its words that some notes have
+    pasted: Pasted | None = None  # the notes that the text was pasted from
 
     @cached_property
     def match(self) -> str | None:
@@ -150,7 +144,7 @@ class Plan:
         if not self.has_matches or self.terms.boolean or self.terms.phrases:
             return None
         if len(self.content) > MAX_NAMED:
-            return self.pasted
+            return None
         if len(self.content) < 2 and not any(word.text in names for word in self.content):
             return None
         weighted = sorted([(it.match, it.weight) for it in self.content], key=lambda it: -it[1])
@@ -246,7 +240,7 @@ def plan(
         # Search for a title literally, even if it contains something like syntax.
         query = literal(query)
     searched, stop_words, language = _languages(connection, query.terms)
-    pasted = _pasted(connection, query, searched, stop_words)
+    pasted = find_pasted(connection, query, searched, stop_words)
     if pasted and query.clauses:
         query = literal(query)
     terms, is_like = query.terms, query.mode == "like"
@@ -561,46 +555,6 @@ def _content(
             having = max((n for it in own for n in counts(it).values()), default=0)
             found.append(ContentWord(prefix, f"({starting})", _idf(having, notes)))
     return tuple(found)
-
-
-def _pasted(
-    connection: sqlite3.Connection, query: Query, searched: Sequence[str], stop_words: Set[str]
-) -> str | None:
-    """Return the expression for runs of the text's words if any note has one of them."""
-    if query.mode == "like":
-        return None
-    words = languages.tokens(query.text)[:MAX_QUERY_WORDS]
-    if languages.is_unspaced(query.text):
-        runs = [word for word in words if len(word) > PASTED_WORDS and languages.is_unspaced(word)]
-    elif query.clauses:
-        # What looks like syntax must be in the note, too.
-        runs = [" ".join(words)] if len(words) >= PASTED_WORDS else []
-    else:
-        # One mistyped word leaves a run of nearly half of the words.
-        size = min(max(PASTED_WORDS, math.ceil(PASTED_SHARE * len(words))), MAX_PASTED_WORDS)
-        last = len(words) - size
-        stride = min(max(1, (len(words) - 1) // 2 - size + 1), MAX_STRIDE)
-        starts = sorted({*range(0, last + 1, stride), last}) if last >= 0 else []
-        runs = [" ".join(words[start : start + size]) for start in starts]
-        is_content = [word.lower() not in stop_words for word in words]
-        runs = [
-            run
-            for run, start in zip(runs, starts)
-            if sum(is_content[start : start + size]) >= MIN_PASTED_CONTENT
-        ]
-        # Each run has one of these three words in a row, which are found faster.
-        thirds = [" ".join(words[at : at + 3]) for at in range(0, len(words) - 2, size - 2)]
-        if runs and not _has_any(connection, thirds, searched):
-            return None
-    return _has_any(connection, runs, searched)
-
-
-def _has_any(
-    connection: sqlite3.Connection, phrases: Sequence[str], searched: Sequence[str]
-) -> str | None:
-    """Return the expression for any of the phrases if a note has one."""
-    match = fts5.any_of(languages.in_languages(fts5.quoted(each), searched) for each in phrases)
-    return match if match and _exists(connection, match, if_broken=False) else None
 
 
 # --- Scores

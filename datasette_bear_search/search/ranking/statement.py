@@ -144,7 +144,7 @@ matches as materialized (
 
 
 def statement_sql(parts: Sequence[str], rest: str) -> str:
-    return f"with{','.join(parts)}{rest}"
+    return f"with {','.join(parts).lstrip()}{rest}"
 
 
 def close_condition(planned: Plan, retrievers: Sequence[str], ranking: Ranking) -> str:
@@ -165,8 +165,7 @@ def _is_cut(retrievers: Sequence[str], ranking: Ranking) -> bool:
 
 def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
     least = f"bm25 >= least_bm25({_q(planned)})" if len(retrievers) > 1 else "bm25"
-    enough = "\n      and ifnull(substr((select ids from enough), note_id, 1) = x'01', 1)"
-    return least + (enough if "keyword" in retrievers else "")
+    return f"{least} and has_most"
 
 
 def _similarity() -> str:
@@ -180,11 +179,10 @@ def _q(planned: Plan) -> str:
 
 
 def _empty(name: str, *columns: str) -> str:
-    nulls = ", ".join(f"null as {column}" for column in columns[:-1])
+    nulls = ", ".join(f"null as {column}" for column in columns)
     return f"""
 {name} as (
-  select {nulls},
-    null as {columns[-1]} where false
+  select {nulls} where false
 )"""
 
 
@@ -248,14 +246,13 @@ filtered as (
 
 def _lexical(q: str) -> str:
     return f"""
--- the set of ids of notes with most of the words by weight; null: all
-enough as materialized (select enough_words({q}) as ids),
--- words: BM25 of every note with any of them; else parts of words
+-- words: BM25 of every note with any of them, whether it has most by weight; else parts of words
 lexical as (
-  select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25
+  select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25,
+    ifnull(substr(enough_words({q}), rowid, 1) = x'01', 1) as has_most
   from notes_fts {_join_filtered("rowid")}
   where notes_fts match fts_query({q})
-  union all select key + 0, value from json_each(substring_matches({q}))
+  union all select key + 0, value, 1 from json_each(substring_matches({q}))
   {_join_filtered("key")}
 )"""
 
@@ -264,12 +261,12 @@ def _substrings(q: str) -> str:
     return f"""
 -- notes that contain every part of the text as written
 lexical as materialized (
-  select key + 0 as note_id, value as bm25
+  select key + 0 as note_id, value as bm25, 1 as has_most
   from json_each(substring_matches({q})) {_join_filtered("key")}
 )"""
 
 
-NO_LEXICAL = _empty("lexical", "note_id", "bm25")
+NO_LEXICAL = _empty("lexical", "note_id", "bm25", "has_most")
 # So that the model is asked once, not wherever the vector is needed.
 QUERY_VECTOR = "(select vector from q)"
 
@@ -344,10 +341,8 @@ scored as materialized (
 )"""
     if len(retrievers) > 1:
         is_embedded = f"position < {MAX_EMBEDDED}"
-        dense = f"""left join (
-      select note_id, passage_id, similarity, dense_rank from dense
-      union all
-      select note_id, passage_id, max({_similarity()}), null
+        dense = f"""left join (select note_id, passage_id, similarity, dense_rank from dense
+      union all select note_id, passage_id, max({_similarity()}), null
       from candidates cross join passages using (note_id) cross join {VECTORS} on passage_id = id
       where note_id not in (select note_id from dense) and {is_embedded}
         and {QUERY_VECTOR} is not null group by note_id
@@ -361,8 +356,7 @@ scored as materialized (
       ifnull(bm25 / max(max(bm25) over (), bm25_normalizer({q})), 0) as lexical_score,
       max(similarity + 1, 0) / max(max(similarity) over () + 1, 1e-9) as dense_score
     from candidates {lexical}
-    {dense}
-  )
+    {dense})
 )"""
 
 
@@ -398,52 +392,46 @@ refined as materialized (
         further = f"""
   union all
   -- further notes that have the words
-  select note_id, null, bm25, null, null, null, null, null, null, null, null, {has_words}
+  select note_id, null, bm25, has_most, null, null, null, null, null, null, null, null, {has_words}
   from lexical
   where note_id not in candidates"""
     return f"""{comment}
 fused as materialized (
   select scored.*, {score} as score,
-    ifnull({has_words}
-      or exact_level or {is_close}, false) as is_found
+    ifnull({has_words} or exact_level
+      or {is_close}, false) as is_found
   from {scored}{further}
 )"""
 
 
 def _page(has_words: str, weaker: str, sort: str, size: int, offset: int) -> str:
     # Without weaker matches, only the notes that are found are listed.
-    nearest = further = ""
-    is_listed = "is_found"
+    further, is_listed = "", "is_found"
     if weaker:
-        is_listed = "is_found or bm25 or note_id in nearest"
-        nearest = f"""
--- a few notes that are only nearest
-nearest as materialized (
-  select note_id from fused where not is_found and bm25 is null
-  order by {_order("relevance")} limit {weaker}
-),"""
+        is_listed = f"""is_found or bm25 or note_id in (
+    select note_id from fused where not is_found and bm25 is null
+    order by {_order("relevance")} limit {weaker})"""
     if has_words:
         # For a shallow page, the other notes that have the words aren't in ``fused``.
-        further = f""" union all
-  select note_id, {has_words}
-  from lexical where note_id not in candidates"""
+        further = f"""
+  union all
+  select note_id, {has_words} from lexical where note_id not in candidates"""
         if not weaker:
             further += f" and {has_words}"
     notes = "" if sort == "relevance" else " join notes on id = note_id"
-    return f"""{nearest}
-listed as (
+    return f"""
+-- found notes, others with any of the words, and a few that are only nearest
+listed as materialized (
   select note_id, is_found from fused where {is_listed}{further}
 ),
 counts as materialized (
-  select * from
-    (select count(*) as total, count(*) filter (where is_found) as found,
-      json_group_array(note_id) filter (where is_found) as found_ids from listed),
-    (select max(similarity) as closest from fused),
-    (select sum(close_passages) as close_passages from dense)
+  select count(*) as total, count(*) filter (where is_found) as found,
+    json_group_array(note_id) filter (where is_found) as found_ids,
+    (select max(similarity) from fused) as closest,
+    (select sum(close_passages) from dense) as close_passages from listed
 ),
 page as (
-  select fused.*, counts.* from fused, counts{notes}
-  where {is_listed}
+  select fused.*, counts.* from fused, counts{notes} where note_id in (select note_id from listed)
   order by {_order(sort, "is_found desc, ")} limit {int(size)} offset {int(offset)}
 )"""
 

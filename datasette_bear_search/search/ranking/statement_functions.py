@@ -141,6 +141,8 @@ class SearchFunctions:
 
     def enough_words(self, planned: Plan) -> bytes | None:
         """Return the set of notes that have most of the text's words by weight; None: all do."""
+        if planned.pasted:
+            return note_set(",".join(map(str, planned.pasted.notes)))
         if planned.enough is None:
             return None
         sql = "select group_concat(rowid) from notes_fts where notes_fts match ?"
@@ -167,8 +169,7 @@ class SearchFunctions:
             rows = self._connection.execute(sql, [title, title + "\U0010ffff"])
             found = {note: 0.5 for note, other in rows if other[len(title) :][:1].isalnum()}
         if planned.pasted:
-            sql = "select rowid from notes_fts where notes_fts match ?"
-            found |= dict.fromkeys(self._ids(sql, planned.pasted), 1)
+            found |= dict.fromkeys(planned.pasted.notes, 1)
         if terms.exact and planned.text_mode != "like":
             # To the word index "C++" is "c", so check the text itself, too.
             sql = f"""

@@ -53,7 +53,8 @@ def expressions(planned: Plan) -> list[str]:
     parts = [part for word in terms.words for part in _parts(word)]
     words = (*terms.phrases, *terms.identifiers, *parts, *terms.completions, *planned.beginnings)
     found = [*map(fts5.quoted, words), *map(fts5.starting_with, terms.prefixes)]
-    return [*filter(None, [planned.pasted]), *(planned.in_forms(each) for each in found)]
+    pasted = [planned.pasted.match] if planned.pasted else []
+    return [*pasted, *(planned.in_forms(each) for each in found)]
 
 
 def missing(

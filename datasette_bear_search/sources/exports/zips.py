@@ -12,9 +12,10 @@ import io
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any
 
@@ -119,30 +120,16 @@ class _Contents(Archive):
         self._places: dict[str, tuple[Archive, str]] = {}
         for place in sorted(places):
             key, end = place.removeprefix(top), suffix(place)
-            folders = key.split("/")[:-1]
-            above = ["/".join(folders[: depth + 1]) + "/" for depth in range(len(folders))]
-            whole = f"{place.removesuffix(TABLE_SUFFIX)}_all{TABLE_SUFFIX}"
-            is_view = end == TABLE_SUFFIX and whole in places
-            twin = place.removesuffix(end) + ".json"
-            if (
-                any(name in SOFTWARE for name in folders)
-                or any(source._excludes(each, False) for each in [*above, key])
-                or is_view
-                or (self.ids and key == "index.html")
-                or (end in HTML and twin in places and _is_keep(places[twin], twin))
-            ):
+            if _is_left_out(key, source) or _is_double(place, places):
+                continue
+            if self.ids and key == "index.html":  # a list of Notion's pages
                 continue
             if end in source.suffixes or (end == TABLE_SUFFIX and _ID.search(key)):
                 self.files[key] = places[place].files[place]._replace(key=key)
                 self._places[key] = places[place], place
             elif end in DOCUMENTS:
                 self.unread[end] += 1
-        # Keep the ids of notes that would otherwise have the same name; remove all others.
-        named = defaultdict(set)
-        for key in self.files:
-            ids = _ID.findall(key)
-            named[_ID.sub("", key)].add(ids[-1] if ids else "")
-        self.ids -= {name for same in named.values() if len(same) > 1 for name in same}
+        self.ids -= _ids_that_tell_apart(self.files)
         self.names = {self.without_ids(key) for key in self.files}
         self.columns: dict[str, list[str]] = {}  # by the folder with the pages of a database
         for key in self.files:
@@ -172,6 +159,33 @@ class _Contents(Archive):
                 row[0] = f"[{row[0]}](<{page}>)"
         lines = [f"| {' | '.join(row)} |" for row in rows]
         return "\n".join([*lines[:1], f"|{'---|' * len(rows[0])}" if rows else "", *lines[1:]])
+
+
+def _is_left_out(key: str, source: NotesZip) -> bool:
+    """Return whether a file, or a folder above it, belongs to software or is excluded."""
+    folders = key.split("/")[:-1]
+    if not SOFTWARE.isdisjoint(folders):
+        return True
+    above = (f"{folder}/" for folder in accumulate(folders, "{}/{}".format))
+    return any(source._excludes(each, False) for each in (*above, key))
+
+
+def _is_double(place: str, places: Mapping[str, Archive]) -> bool:
+    """Return whether a file is a view of a whole table, or the page of a note of Keep's."""
+    end = suffix(place)
+    if end == TABLE_SUFFIX:
+        return f"{place.removesuffix(TABLE_SUFFIX)}_all{TABLE_SUFFIX}" in places
+    twin = place.removesuffix(end) + ".json"
+    return end in HTML and twin in places and _is_keep(places[twin], twin)
+
+
+def _ids_that_tell_apart(keys: Iterable[str]) -> set[str]:
+    """Return the ids of notes that would have the same name without them."""
+    named = defaultdict(set)
+    for key in keys:
+        ids = _ID.findall(key)
+        named[_ID.sub("", key)].add(ids[-1] if ids else "")
+    return {name for same in named.values() if len(same) > 1 for name in same}
 
 
 def _parts(archive: Archive, stack: ExitStack, skipped: list[str]) -> list[Archive]:

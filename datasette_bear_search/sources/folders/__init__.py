@@ -6,7 +6,8 @@ import os
 import posixpath
 import re
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -146,15 +147,7 @@ class NoteFolder(FileSource, Incremental):
         aliases = self._aliases(folder, {key: stored[key][1] for key in same})
         aliases = {**aliases, **{key: stored[key][1] for key in kept}}
         resolver = LinkResolver(names, aliases, whole=self.whole_names)
-        # A name in links may now mean another note, or none; read the notes that use it again. But
-        # if it has passed from one note to another (a moved file), self.renamed is enough.
-        changed = known.keys() ^ names.keys() if known else ()
-        moved = {_name_hash(name) for key in changed for name in _names(self._link_name(key))}
-        then = _owners({key: self._link_name(key) for key in known if changed})
-        now = _owners(names if changed else {})
-        own = {name for name in moved if then.get(name) and now.get(name)}
-        self.renamed = {then[name]: now[name] for name in own}
-        moved = (moved - own) | {name + "/" for name in moved}
+        moved = self._moved_names(known.keys(), names)
         for key in (stored.keys() | aliases.keys()) - same if known else ():
             _, before, _ = stored.get(key, ("", "", ""))
             moved.update(set(before.split(",")) ^ set(aliases.get(key, "").split(",")))
@@ -172,13 +165,7 @@ class NoteFolder(FileSource, Incremental):
             parsed: list[tuple[File, ParsedFile]] = []
             for file in some:
                 try:
-                    content = folder.read(file.key, largest=LARGEST_NOTE)
-                    if file.key in dates:
-                        file = _dated(file, dates[file.key], content)
-                    problems: list[str] = []
-                    text = decode(content, self.encoding, problems)
-                    parsed.append((file, self._parse(file, text)))
-                    self._problems += [f"{file.key}: {problem}" for problem in problems]
+                    parsed.append(self._read(folder, file, dates.get(file.key)))
                 except Unreadable as error:
                     self.skipped.append(f"{file.key}: {error}")
                     if not error.is_gone and file.key in known:
@@ -194,6 +181,33 @@ class NoteFolder(FileSource, Incremental):
             counts = ", ".join(f"{count:,} {end}" for end, count in folder.unread.most_common())
             self.skipped.append(f"{counts}: this kind of source doesn't read such files")
         self.skipped += self._problems  # below the files that are missing altogether
+
+    def _moved_names(self, known: Set[str], names: Mapping[str, str]) -> set[str]:
+        """Return hashes of names that now mean another note in links, or none.
+
+        The notes that use them are read again. But if a name has passed from one note to another (a
+        moved file), ``self.renamed`` is enough.
+        """
+        changed = known ^ names.keys() if known else ()
+        moved = {_name_hash(name) for key in changed for name in _names(self._link_name(key))}
+        then = _owners({key: self._link_name(key) for key in known if changed})
+        now = _owners(names if changed else {})
+        own = {name for name in moved if then.get(name) and now.get(name)}
+        self.renamed = {then[name]: now[name] for name in own}
+        return (moved - own) | {name + "/" for name in moved}
+
+    def _read(
+        self, folder: Archive, file: File, dates: git_dates.FileDates | None
+    ) -> tuple[File, ParsedFile]:
+        """Read and parse a file, or raise Unreadable."""
+        content = folder.read(file.key, largest=LARGEST_NOTE)
+        if dates:
+            file = _dated(file, dates, content)
+        problems: list[str] = []
+        text = decode(content, self.encoding, problems)
+        parsed = self._parse(file, text)
+        self._problems += [f"{file.key}: {problem}" for problem in problems]
+        return file, parsed
 
     # --- Implemented by subclasses
 
@@ -219,12 +233,9 @@ class NoteFolder(FileSource, Incremental):
         """Return the folder to which the links in a file are relative."""
         return file.folder
 
-    def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
-        """Return key → hashes of a note's other names in links, separated by commas.
-
-        :param known: the same for unchanged files
-        """
-        return {}
+    def _other_names(self, folder: Archive, key: str) -> Sequence[str]:
+        """Return what links may call a note besides its path, or raise Unreadable."""
+        return ()
 
     def _settings(self) -> tuple[object, ...]:
         """Return everything but the file itself that determines the resulting note."""
@@ -235,6 +246,18 @@ class NoteFolder(FileSource, Incremental):
         return extract_metadata(body)
 
     # --- The same for all subclasses
+
+    def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
+        """Return key → hashes of a note's other names in links, separated by commas.
+
+        :param known: the same for unchanged files
+        """
+        found = {**known}
+        for key in folder.files.keys() - known.keys():
+            with suppress(Unreadable):  # read_changed() reports it
+                if names := self._other_names(folder, key):
+                    found[key] = ",".join(sorted(map(alias_hash, names)))
+        return found
 
     def _parse_markdown(self, file: File, text: str, name: str) -> ParsedFile:
         """Parse a file of Markdown; ``name`` is its title if the text has none."""

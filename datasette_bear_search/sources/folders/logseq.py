@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from ..base import Unreadable
 from ..files.archive import Archive, File
 from ..files.states import composed
 from ..formats.markdown_metadata import Metadata, suffix, without_code
 from ..formats.text import decode, parse_timestamp
-from . import NoteFolder, ParsedFile, alias_hash, front_matter, org
+from . import NoteFolder, ParsedFile, front_matter, org
 
 SETTINGS_FOLDER = "logseq"
 CONFIG = "config.edn"
@@ -128,22 +127,17 @@ class LogseqGraph(NoteFolder):
             return formatted(day, self._title_format)
         return unquote(name.replace("___", "/"))
 
-    def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
-        found = {**known}
-        for key in folder.files.keys() - known.keys():
-            with suppress(Unreadable):  # read_changed() reports it
-                start = folder.head(key, PROPERTIES_SIZE)
-                if suffix(key) == org.SUFFIX:
-                    names = org.names(decode(start, self.encoding))
-                    found[key] = ",".join(sorted(map(alias_hash, names)))
-                elif b"::" in start or start.startswith(b"---"):
-                    text = decode(start[: start.rfind(b"\n") + 1] or start, self.encoding)
-                    properties, below, _ = front_matter.split(text)
-                    properties |= _page_properties(below)[0]
-                    others = _page_names(properties.get("alias"))
-                    names = [*others, front_matter.first(properties, front_matter.TITLES)]
-                    found[key] = ",".join(sorted(map(alias_hash, filter(None, names))))
-        return found
+    def _other_names(self, folder: Archive, key: str) -> Sequence[str]:
+        start = folder.head(key, PROPERTIES_SIZE)
+        if suffix(key) == org.SUFFIX:
+            return org.names(decode(start, self.encoding))
+        if b"::" not in start and not start.startswith(b"---"):
+            return ()
+        text = decode(start[: start.rfind(b"\n") + 1] or start, self.encoding)
+        properties, below, _ = front_matter.split(text)
+        properties |= _page_properties(below)[0]
+        title = front_matter.first(properties, front_matter.TITLES)
+        return [*filter(None, (*_page_names(properties.get("alias")), title))]
 
     def _url(self, file: File, title: str) -> str:
         # Logseq knows a page by its property "title", if it has one.

@@ -19,7 +19,7 @@ from ..formats.documents import is_template, parse_html
 from ..formats.keep import is_keep
 from ..formats.markdown_metadata import suffix
 from ..formats.text import decode
-from . import INDEX_NAMES, NoteFolder, ParsedFile, alias_hash, front_matter, has_files, org
+from . import INDEX_NAMES, NoteFolder, ParsedFile, front_matter, has_files, org
 
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
 HTML = (".html", ".htm", ".xhtml")
@@ -97,14 +97,9 @@ class MarkdownFolder(NoteFolder):
         match = _TRASH.match(key)
         return match is not None and any(self._has(match[1] + name) for name in _BESIDE_TRASH)
 
-    def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
-        found = {**known}
-        for key in folder.files.keys() - known.keys():
-            if suffix(key) == org.SUFFIX:
-                with suppress(Unreadable):  # read_changed() reports it
-                    names = org.names(decode(folder.read(key, largest=LARGEST_NOTE)))
-                    found[key] = ",".join(sorted(map(alias_hash, names)))
-        return found
+    def _other_names(self, folder: Archive, key: str) -> Sequence[str]:
+        is_org = suffix(key) == org.SUFFIX
+        return org.names(decode(folder.read(key, largest=LARGEST_NOTE))) if is_org else ()
 
     def _parse(self, file: File, text: str) -> ParsedFile:
         name = file.name

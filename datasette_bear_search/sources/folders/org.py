@@ -7,7 +7,6 @@ but doesn't parse links, blocks and keywords, which are most of this module.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ..formats.markdown_metadata import IMAGES, suffix
 from . import ParsedFile, front_matter
@@ -59,78 +58,108 @@ def names(text: str) -> list[str]:
 
 def parse(text: str, name: str) -> ParsedFile:
     """Parse a file; ``name`` is its title if the text has none."""
-    properties: dict[str, Any] = {}
-    tags: list[str] = []
-    lines: list[str] = []
-    open_words, done_words, states = OPEN, DONE, []
-    block, in_drawer, quote = "", False, ""
+    file = _Lines()
     for line in _WRAPPED.sub(r"\1 \2", text).split("\n"):
-        words = line.strip()
-        mark = _BLOCK.match(words) if words[:2] == "#+" else None
-        if block:  # code, a comment, or an export for another program
-            if mark and mark["mark"].lower() == "end" and mark["kind"].lower() == block:
-                lines += ["~~~"] * (block not in ("export", "comment"))
-                block = ""
-            elif block not in ("export", "comment"):
-                lines.append(line)
-        elif mark:
-            kind, begins = mark["kind"].lower(), mark["mark"].lower() == "begin"
-            if kind == "quote":
-                quote = "> " * begins
-            elif begins and kind in ("src", "example", "export", "comment"):
-                block = kind
-                lines += [f"~~~{mark['language']}"] * (kind in ("src", "example"))
-        elif words[:2] == "#+":
-            if match := _KEYWORD.fullmatch(words):
-                key, value = match["name"].lower(), match["value"]
-                if key in _TAGS:
-                    tags += value.replace(":", " ").split()
-                elif key in _TODO_WORDS:
-                    first, bar, last = re.sub(r"\(.*?\)", "", value).rpartition("|")
-                    open_words |= {*first.split()} if bar else {*last.split()[:-1]}
-                    done_words |= {*last.split()} if bar else {*last.split()[-1:]}
-                elif key == "caption":
-                    lines.append(_inline(value))
-                elif key == "title" and key in properties:
-                    properties[key] += f" {value}"  # a long title may have several lines
-                else:
-                    properties.setdefault(key, value)
-        elif line[:1] == "*" and line.lstrip("*")[:1] == " ":
-            in_drawer = False
-            level = len(line) - len(line.lstrip("*"))
-            headline, _, last = words.rpartition(" ")
-            if last.upper() == ":PROPERTIES:":  # Logseq writes this after an empty headline
-                in_drawer, words = True, headline
-            elif len(last) > 2 and last[0] == last[-1] == ":":
-                tags += filter(None, last.split(":"))
-                words = headline.rstrip()
-            state = words[level:].lstrip().partition(" ")[0]
-            states += [state] * (state in open_words | done_words)
-            lines += ["", f"{'#' * min(level, 6)} {_inline(words[level:].strip())}", ""]
-        elif words.upper() == ":PROPERTIES:":
-            in_drawer = True
-        elif in_drawer and (match := _PROPERTY.fullmatch(words)):
-            in_drawer = match["name"].upper() != "END"
-            if in_drawer and not any(line[:1] == "#" for line in lines):  # above any headline
-                properties.setdefault(match["name"].lower(), match["value"] or "")
-        elif words not in ("#", ":LOGBOOK:", ":END:") and not words.startswith(("# ", "CLOCK: [")):
-            in_drawer = False
-            rule = words.replace("+", "|") if _RULE.fullmatch(words) else ""
-            lines.append(quote + (rule or _inline(line)))
-    is_done = [state in done_words for state in states]
-    properties = {key: _WEEKDAY.sub(r"\1\2", properties[key]) for key in properties if key in _READ}
-    body = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+        file.read(line)
+    is_done = [state in file.done for state in file.states]
+    properties = {
+        name: _WEEKDAY.sub(r"\1\2", value)
+        for name, value in file.properties.items()
+        if name in _READ
+    }
+    body = re.sub(r"\n{3,}", "\n\n", "\n".join(file.lines)).strip("\n")
     title = front_matter.first(properties, front_matter.TITLES)
     return ParsedFile(
         _inline(title) or name,
         front_matter.as_list(properties) + body,
-        list(dict.fromkeys(tags)),
+        list(dict.fromkeys(file.tags)),
         front_matter.date(properties, front_matter.CREATED),
         front_matter.date(properties, [*front_matter.MODIFIED, "hugo_lastmod"]),
         todos_open=is_done.count(False),
         todos_done=is_done.count(True),
         soft_breaks=True,
     )
+
+
+class _Lines:
+    """What the lines read so far say."""
+
+    def __init__(self) -> None:
+        self.properties: dict[str, str] = {}
+        self.tags: list[str] = []
+        self.lines: list[str] = []  # Markdown
+        self.open, self.done = OPEN, DONE
+        self.states: list[str] = []  # of headlines that are tasks
+        self._block = ""  # code, a comment, or an export for another program
+        self._in_drawer = False
+        self._quote = ""
+
+    def read(self, line: str) -> None:
+        words = line.strip()
+        mark = _BLOCK.match(words) if words[:2] == "#+" else None
+        if self._block:
+            self._in_block(line, mark)
+        elif mark:
+            self._begin_or_end(mark)
+        elif words[:2] == "#+":
+            if match := _KEYWORD.fullmatch(words):
+                self._keyword(match["name"].lower(), match["value"])
+        elif line[:1] == "*" and line.lstrip("*")[:1] == " ":
+            self._headline(words)
+        elif words.upper() == ":PROPERTIES:":
+            self._in_drawer = True
+        elif self._in_drawer and (match := _PROPERTY.fullmatch(words)):
+            self._in_drawer = match["name"].upper() != "END"
+            is_above = not any(line[:1] == "#" for line in self.lines)  # any headline
+            if self._in_drawer and is_above:
+                self.properties.setdefault(match["name"].lower(), match["value"] or "")
+        elif words not in ("#", ":LOGBOOK:", ":END:") and not words.startswith(("# ", "CLOCK: [")):
+            self._in_drawer = False
+            rule = words.replace("+", "|") if _RULE.fullmatch(words) else ""
+            self.lines.append(self._quote + (rule or _inline(line)))
+
+    def _in_block(self, line: str, mark: re.Match[str] | None) -> None:
+        is_shown = self._block not in ("export", "comment")
+        if mark and mark["mark"].lower() == "end" and mark["kind"].lower() == self._block:
+            self.lines += ["~~~"] * is_shown
+            self._block = ""
+        elif is_shown:
+            self.lines.append(line)
+
+    def _begin_or_end(self, mark: re.Match[str]) -> None:
+        kind, begins = mark["kind"].lower(), mark["mark"].lower() == "begin"
+        if kind == "quote":
+            self._quote = "> " * begins
+        elif begins and kind in ("src", "example", "export", "comment"):
+            self._block = kind
+            self.lines += [f"~~~{mark['language']}"] * (kind in ("src", "example"))
+
+    def _keyword(self, name: str, value: str) -> None:
+        if name in _TAGS:
+            self.tags += value.replace(":", " ").split()
+        elif name in _TODO_WORDS:
+            first, bar, last = re.sub(r"\(.*?\)", "", value).rpartition("|")
+            self.open |= {*first.split()} if bar else {*last.split()[:-1]}
+            self.done |= {*last.split()} if bar else {*last.split()[-1:]}
+        elif name == "caption":
+            self.lines.append(_inline(value))
+        elif name == "title" and name in self.properties:
+            self.properties[name] += f" {value}"  # a long title may have several lines
+        else:
+            self.properties.setdefault(name, value)
+
+    def _headline(self, words: str) -> None:
+        level = len(words) - len(words.lstrip("*"))
+        headline, _, last = words.rpartition(" ")
+        self._in_drawer = last.upper() == ":PROPERTIES:"  # Logseq's, after an empty headline
+        if self._in_drawer:
+            words = headline
+        elif len(last) > 2 and last[0] == last[-1] == ":":
+            self.tags += filter(None, last.split(":"))
+            words = headline.rstrip()
+        state = words[level:].lstrip().partition(" ")[0]
+        self.states += [state] * (state in self.open | self.done)
+        self.lines += ["", f"{'#' * min(level, 6)} {_inline(words[level:].strip())}", ""]
 
 
 def _inline(text: str) -> str:

@@ -136,15 +136,7 @@ async def suggest(
     )
     if settings.redacts(datasette):
         completed = masking.masked_suggestions(completed)
-    completions = [
-        {
-            "kind": each.kind,
-            "label": each.label,
-            "detail": each.detail,
-            "insert": each.insert,
-        }
-        for each in completed.found
-    ]
+    completions = [asdict(each) for each in completed.found]
     body = {"ok": True, "start": completed.start, "end": completed.end, "suggestions": completions}
     return responses.json_response(datasette, body)
 

@@ -24,6 +24,7 @@ from ..requests.databases import Actor
 MAX_CELL = 250
 # The menu must open while people type, even while the index is being written.
 MENU_SECONDS = 0.5
+_LINK = Markup('<a href="{}" dir="auto">{}</a>')
 
 
 async def css_urls(
@@ -60,8 +61,7 @@ def rendered_cell(
 def _note_link(sidecar: Database, text: Any, note: Any) -> Markup | None:
     if not isinstance(note, int):
         return None
-    url = note_url(sidecar.ds, note, sidecar)
-    return Markup('<a href="{}" dir="auto">{}</a>').format(url, text)
+    return _LINK.format(note_url(sidecar.ds, note, sidecar), text)
 
 
 def _note_row(sidecar: Database, value: Any, note: Any) -> Markup | None:
@@ -101,8 +101,7 @@ def _tags(sidecar: Database, value: Any, note: Any) -> Markup | None:
 def _tag(sidecar: Database, value: Any, note: Any) -> Markup | None:
     if not isinstance(value, str):
         return None
-    url = tag_url(sidecar.ds, value, sidecar)
-    return Markup('<a href="{}" dir="auto">#{}</a>').format(url, value)
+    return _LINK.format(tag_url(sidecar.ds, value, sidecar), f"#{value}")
 
 
 def _url(sidecar: Database, value: Any, note: Any) -> Markup | None:

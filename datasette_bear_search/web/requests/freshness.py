@@ -12,7 +12,7 @@ from datasette.app import Datasette
 
 from ...index.file import metadata
 from ...index.file import sources as stored_sources
-from ...notes import counted, local_day
+from ...notes import counted, local_day, local_time
 from ...search.redaction import masking
 from ...sqlite import sqlite3
 from ..api.openapi import UPDATE_PATH
@@ -66,11 +66,10 @@ async def freshness(datasette: Datasette) -> Freshness | None:
 
 def ago(timestamp: str | None, now: datetime | None = None) -> str | None:
     """Return how long ago a time was, in minutes, hours or days; for older times, the date."""
-    try:
-        then = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00"))
-        minutes = ((now or datetime.now()).astimezone() - then).total_seconds() / 60
-    except (ValueError, TypeError, OverflowError):
+    then = local_time(timestamp)
+    if then is None:
         return None
+    minutes = ((now or datetime.now()).astimezone() - then).total_seconds() / 60
     if minutes < 1:
         return "just now"
     if minutes < 60:
@@ -82,9 +81,8 @@ def ago(timestamp: str | None, now: datetime | None = None) -> str | None:
 
 def age(timestamp: str | None, now: datetime | None = None) -> str | None:
     """Return how many local calendar days ago a time was; None if it isn't in the last week."""
-    try:
-        then = datetime.fromisoformat((timestamp or "").replace("Z", "+00:00")).astimezone()
-    except (ValueError, OverflowError):
+    then = local_time(timestamp)
+    if then is None:
         return None  # such as a note without a time
     days = ((now or datetime.now()).date() - then.date()).days
     if days in (0, 1):

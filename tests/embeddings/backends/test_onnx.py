@@ -275,12 +275,6 @@ def test_another_environment_uses_the_same_export(library_and_onnx, models, own_
     assert kept() == before
 
 
-def test_exports_of_earlier_versions_are_removed(own_model):
-    (earlier := exports() / "0123-4567").mkdir(parents=True)
-    assert SentenceTransformerEmbedder(str(own_model)).export_onnx()
-    assert not earlier.exists()
-
-
 # The library adds up static vectors in float16, too, so that an export isn't used there.
 @pytest.mark.parametrize(
     ("kind", "type"), [("mean", "float16"), ("mean", "bfloat16"), ("static", "bfloat16")]

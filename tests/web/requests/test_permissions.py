@@ -71,7 +71,7 @@ class Row(NamedTuple):
 def tool(name: str, **arguments) -> Row:
     """Return the row for a call of an MCP tool."""
     call = {"method": "tools/call", "params": {"name": name, "arguments": arguments}}
-    shows = "searched" if name == "library_status" else SECRET
+    shows = {"library_status": "searched", "new_note": "bear://"}.get(name, SECRET)
     return agent(call, shows)
 
 
@@ -137,7 +137,7 @@ OURS = (
     tool("similar_notes", id=1),
     tool("list_tags"),
     tool("library_status"),
-    tool("new_note", title=SECRET),
+    tool("new_note", title="x"),
 )
 QUERIES = (
     Row(f"/notes/bear_search?q={SECRET}"),

@@ -1,0 +1,89 @@
+"""A text → the notes that it was pasted from, whole or nearly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+from contextlib import suppress
+from typing import NamedTuple
+
+from ... import languages
+from ...folding import normalized
+from ...query import fts5
+from ...query.query import Query
+from ...sqlite import sqlite3
+
+# Fewer words, or fewer that say something, are in many notes: "what is the name of".
+WORDS, CONTENT_WORDS = 5, 2
+# Characters of a text in a script without spaces.
+CHARACTERS = 8
+# Notes with one of RUNS runs of words are compared; the best NOTES of them, up to some length.
+RUN, RUNS, NOTES, LONGEST_NOTE = 3, 6, 5, 100_000
+# What is compared of the text, and how similar (100: the same) it must be to a part of the note. A
+# mistyped letter in twelve words leaves 98, another word of six 92.
+COMPARED, SIMILARITY = 300, 93
+# Labels of links, addresses and rows of tables name other notes and aren't sentences of this one.
+# With them, TIL loses .016 nDCG@10.
+_NAMES = re.compile(
+    rf"\[\[?(?:[^\s\[\]]+\s+){{{WORDS - 1},}}[^\[\]]*\]\]?|\w+://\S+|^.*\S[ \t]\|[ \t].*$",
+    re.MULTILINE,
+)
+
+
+class Pasted(NamedTuple):
+    notes: tuple[int, ...]
+    match: str  # FTS5 expression for runs of its words
+
+
+def find(
+    connection: sqlite3.Connection, query: Query, searched: Sequence[str], stop_words: Set[str]
+) -> Pasted | None:
+    """Return the notes that have this text, but for a slip; None if there are none.
+
+    :param searched: the languages in whose word forms is searched
+    """
+    text, runs = _text(query.text)[:COMPARED], _runs(query.text, stop_words)
+    match = fts5.any_of(languages.in_languages(fts5.quoted(run), searched) for run in runs)
+    if query.mode == "like" or match is None:
+        return None
+    sql = f"""
+    select notes.id, notes.title || ' ' || notes.body
+    from notes_fts
+    join notes on notes.id = notes_fts.rowid
+    where notes_fts match ?
+      and length(notes.body) between {len(text) // 2} and {LONGEST_NOTE}
+    order by bm25(notes_fts)
+    limit {NOTES}
+    """
+    candidates: list[tuple[int, str]] = []
+    with suppress(sqlite3.DatabaseError):  # the search says so
+        candidates = connection.execute(sql, [match]).fetchall()
+    notes = tuple(
+        note_id for note_id, body in candidates if _has(_text(_NAMES.sub(".", body)), text)
+    )
+    return Pasted(notes, match) if notes else None
+
+
+def _has(body: str, text: str) -> bool:
+    from rapidfuzz import fuzz
+
+    # With the shorter text as the part, a note of one word would be like any text that has it.
+    return len(body) >= len(text) and fuzz.partial_ratio(text, body) >= SIMILARITY
+
+
+def _text(text: str) -> str:
+    words = re.findall(r"[^\W_]+", normalized(text).casefold())
+    return ("" if languages.is_unspaced(text) else " ").join(words)
+
+
+def _runs(text: str, stop_words: Set[str]) -> list[str]:
+    """Return runs of words by which to look for notes, the telling ones of a text."""
+    words = languages.tokens(text)
+    if languages.is_unspaced(text):
+        return [word for word in words if len(word) >= CHARACTERS][:RUNS]
+    is_content = [word.lower() not in stop_words for word in words]
+    if len(words) < WORDS or sum(is_content) < CONTENT_WORDS:
+        return []
+    starts = range(len(words) - RUN + 1)
+    best = sorted(starts, key=lambda start: -sum(is_content[start : start + RUN]))[:RUNS]
+    return [" ".join(words[start : start + RUN]) for start in sorted(best)]
