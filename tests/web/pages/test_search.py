@@ -224,7 +224,7 @@ async def test_the_statement_fits_a_screen_and_an_address(datasette):
     parameters = dict(parse_qsl(urlsplit(url).query))
     assert set(parameters) == {"sql", "q"}
     lines = parameters["sql"].strip().splitlines()
-    assert len(lines) <= 105
+    assert len(lines) <= 90
     assert max(map(len, lines)) <= 100
     assert parameters["sql"].replace("\n", "").isprintable()
 
