@@ -21,7 +21,7 @@ SIZE = {"width": 1280, "height": 760}
 PHONE = {"width": 390, "height": 844}
 # In containers Chromium has no sandbox of its own.
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
-QUERY = "which stove did we buy"
+QUERY = "when should I sweep the chimney"
 
 
 def main() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ..notes import ForeseenError
 from . import times
-from .dates import SPANS, period, span, utc
+from .dates import SPANS, period, span, span_name, utc
 from .filters import _FALSE, _TRUE, FILTERS, MAX_CONDITIONS, PLACES, Filters, operators
 from .fts5 import unique
 
@@ -87,10 +88,7 @@ def read_operator(name: str, value: str) -> Filters:
         name, value = "is", PLACES.get(value.lower(), "")
     row = operators()[name]
     if row.kind == "date":
-        try:
-            moments = span(value)
-        except ValueError:
-            moments = times.whole(value)
+        moments = _moments(value)
         if name == "date":  # created or modified then, so not two conditions on one date
             since, until = (utc(at) if at else end for at, end in zip(moments, _EVER))
             return Filters(moments=((since, until),))
@@ -110,6 +108,43 @@ def read_operator(name: str, value: str) -> Filters:
     if not row.normalized(value):
         raise ValueError(f"{name}: has no value")
     return Filters({value: ("1",)} if name == "is" else {row.name: (value,)})
+
+
+def _moments(value: str) -> tuple[datetime | None, datetime | None]:
+    try:
+        return span(value)
+    except ValueError:
+        return times.whole(value)
+
+
+def describe_operator(name: str, value: str, *, is_negated: bool) -> str:
+    """Return a chip's text for ``name:value``, as for the same filter beside the text."""
+    row = operators()[name]
+    if name == "is":
+        return FILTERS[value.lower()].describe("0" if is_negated else "1")
+    label = row.describe(value) if row.kind != "date" else _describe_date(name, value)
+    return f"not {label}" if is_negated else label
+
+
+_COMPARISONS = {">": "after", ">=": "since", "<": "before", "<=": "until"}
+
+
+def _describe_date(name: str, value: str) -> str:
+    since, until = _moments(value)
+    words = {"date": "", "before": "modified before ", "after": "modified since "}
+    word, said = words.get(name, f"{name} "), value.replace("-", " ")
+    if since and name in ("before", "after"):
+        first = value.partition("..")[0]
+        return word + (first if first.isdigit() else span_name(since, since + timedelta(1)))
+    if not since or not until:
+        sign = value[: len(value) - len(value.lstrip("<>="))]
+        said = _COMPARISONS.get(sign, "since" if since else "until")
+        return f"{word}{said} {value.strip('.<>=')}"
+    if until - since < timedelta(days=1):
+        return f"{word}{value}"
+    meant = span_name(since, until)
+    is_number = re.fullmatch(r"[\d.-]+", value) or said.lower() == meant.lower()
+    return word + (meant if is_number else f"{said} ({meant})")
 
 
 def is_beginning(name: str, value: str) -> bool:

@@ -77,7 +77,7 @@ class Filter(NamedTuple):
         if self.kind == "state":
             label = self.label or self.name
             return self.opposite or f"not {label}" if value.lower() in _FALSE else label
-        return (self.label or f"{self.title}: {{}}").format(value)
+        return (self.label or f"{self.title}: {{}}").format(value.removeprefix("#"))
 
     def conditions(self, values: Mapping[str, Sequence[str]], bind: Bind) -> list[str]:
         """Return the SQL conditions for the values of this filter's parameters."""
@@ -230,7 +230,11 @@ PLACES = {"archive": "archived", "trash": "trashed"}
 def operators() -> dict[str, Filter]:
     """Return the filter for each name that can be typed before a colon."""
     rows = FILTERS.values()
-    states = {row.name: Choice(row.label, row.condition) for row in rows if row.kind == "state"}
+    states = {
+        row.name: Choice(row.label or row.name, row.condition)
+        for row in rows
+        if row.kind == "state"
+    }
     places = {name: states[state] for name, state in PLACES.items()}
     is_state = Filter("is", "choice", choices=states, example="pinned")
     return {

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import fts5
-from .filter_values import is_beginning, read_operator
+from .filter_values import describe_operator, is_beginning, read_operator
 from .filters import Filters, operators
 from .lexer import Token
 
@@ -60,10 +60,8 @@ class Reading:
         self.clauses: list[Clause] = []
         self.notices: list[str] = []
 
-    def add_clause(self, kind: str, value: str, token: Token) -> None:
-        label = f"{kind.replace('-', ' ')}: {value}"
-        if token.minus:
-            kind, label = f"-{kind}", f"not {label}"
+    def add_clause(self, kind: str, value: str, token: Token, label: str) -> None:
+        kind = f"-{kind}" if token.minus else kind
         self.clauses.append(Clause(kind, value, label, token.start, token.end))
 
 
@@ -98,7 +96,7 @@ def read(tokens: Sequence[Token], *, has_boolean: bool, is_typing: bool = False)
         else:
             reading.tokens.append(token)
             if token.kind == "phrase" and fts5.tokens(token.text):
-                reading.add_clause("phrase", token.text, token)
+                reading.add_clause("phrase", token.text, token, f"“{token.text}”")
     return reading
 
 
@@ -130,7 +128,7 @@ def _read_filter(
         return 0
     if token.name == "in" and token.text.lower() == "title" and not token.minus:
         reading.in_title = True
-        reading.add_clause("in", "title", token)
+        reading.add_clause("in", "title", token, "in the title")
         reading.tokens.append(token)
         return 0
     operator = operators()[token.name]
@@ -150,17 +148,18 @@ def _read_filter(
         except ValueError:
             continue
         reading.filters &= Filters(without=(demanded,)) if longer.minus else demanded
-        reading.add_clause(longer.name, longer.text.strip(), longer)
+        value = longer.text.strip()
+        label = describe_operator(longer.name, value, is_negated=longer.minus)
+        reading.add_clause(longer.name, value, longer, label)
         reading.tokens.append(longer)
         return count
-    takes = f"{token.name}: takes {operator.takes}."
+    typed = f"“{token.name}:{token.text}”"
+    takes = f"“{token.name}:” takes {operator.takes}."
     if is_typing and not following and is_beginning(token.name, token.text):
-        reading.notices.append(
-            f"{token.name}:{token.text} isn't complete and filters nothing: {takes}"
-        )
+        reading.notices.append(f"{typed} isn't complete. {takes}")
         reading.tokens.append(token)
         return 0
-    reading.notices.append(f"{token.name}:{token.text} was searched for as words, because {takes}")
+    reading.notices.append(f"{typed} was searched for as text. {takes}")
     reading.tokens.extend(
         token._replace(kind="word", text=word, minus=False)
         for word in (token.name, *token.text.split())
@@ -180,7 +179,7 @@ def _exclude(reading: Reading, tokens: Sequence[Token]) -> None:
     reading.tokens.append(whole)
     if excluded:
         reading.excluded = fts5.unique([*reading.excluded, *excluded])
-        reading.add_clause("not", whole.text, whole)
+        reading.add_clause("not", whole.text, whole, f"not {whole.text}")
 
 
 # --- Boolean syntax

@@ -277,7 +277,7 @@ def _with_boolean(
         own = [token for token in tokens if token.kind != "filter"]
         terms = [token for token in own if not parser.is_operator(token)]
         value = text[terms[0].start : terms[-1].end]
-        widened.append(Clause("boolean", value, f"boolean: {value}", own[0].start, own[-1].end))
+        widened.append(Clause("boolean", value, f"as typed: {value}", own[0].start, own[-1].end))
     return widened
 
 

@@ -189,7 +189,7 @@ async def test_a_tag_that_is_being_typed_stands_for_those_that_begin_so(datasett
     assert await titles(datasette, q="tag:wor ") == await titles(datasette, q="tag:wax") == []
     body = await answer(datasette, q="tag:wor")
     assert (body["found"], body["notices"]) == (2, [])
-    assert body["query"]["clauses"][0]["label"] == "tag: wor*"
+    assert body["query"]["clauses"][0]["label"] == "#wor*"
 
 
 async def test_operators_alone_list_the_newest(datasette):
@@ -222,16 +222,16 @@ async def test_the_answer_tells_how_the_text_was_read(datasette):
         "without": [{"states": ["pinned"]}],
     }
     assert query["clauses"] == [
-        {"kind": "tag", "value": "work", "label": "tag: work"},
-        {"kind": "phrase", "value": "roof plan", "label": "phrase: roof plan"},
-        {"kind": "not", "value": "draft", "label": "not: draft"},
+        {"kind": "tag", "value": "work", "label": "#work"},
+        {"kind": "phrase", "value": "roof plan", "label": "“roof plan”"},
+        {"kind": "not", "value": "draft", "label": "not draft"},
     ]
 
 
 async def test_an_invalid_operator_gives_a_notice_that_it_is_searched_as_words(datasette):
     data = await answer(datasette, q="roof created:2024-13")
     assert data["rows"]
-    assert "created:2024-13 was searched for as words" in " ".join(data["notices"])
+    assert "“created:2024-13” was searched for as text" in " ".join(data["notices"])
 
 
 async def chips(datasette, query) -> dict[str, dict[str, list[str]]]:
@@ -245,20 +245,20 @@ async def test_clauses_are_shown_as_chips_that_can_be_removed(datasette):
     found = await chips(datasette, "q=tag:work+roof+-draft&mode=keyword&pinned=0&_next=1")
     beside = {"mode": ["keyword"], "pinned": ["0"]}
     assert found == {
-        "tag: work": {"q": ["roof -draft"], **beside},
-        "not: draft": {"q": ["tag:work roof"], **beside},
+        "#work": {"q": ["roof -draft"], **beside},
+        "not draft": {"q": ["tag:work roof"], **beside},
         "not pinned": {"q": ["tag:work roof -draft"], "mode": ["keyword"]},
         "Search by: words only": {"q": ["tag:work roof -draft"], "pinned": ["0"]},
     }
 
 
 async def test_removing_the_last_chip_leaves_an_empty_search(datasette):
-    assert await chips(datasette, "q=is:pinned") == {"is: pinned": {}}
+    assert await chips(datasette, "q=is:pinned") == {"pinned": {}}
 
 
 async def test_chips_are_escaped(datasette):
     page = (await datasette.client.get("/-/bear-search?q=tag:<script>alert(1)</script>")).text
-    assert "tag: &lt;script&gt;" in page
+    assert "#&lt;script&gt;" in page
     assert "<script>alert" not in page
 
 

@@ -34,6 +34,18 @@ def address(sidecar, tmp_path_factory) -> Iterator[str]:
             server.terminate()
 
 
+@pytest.mark.parametrize("width", [1280, 1024, 390])
+def test_the_box_keeps_its_place_from_results_to_note(chromium, address, width):
+    page = chromium.new_page(viewport={"width": width, "height": 800})
+    places = []
+    for path in ("?q=cabin", "/note/1?q=cabin", "/similar/1?q=cabin"):
+        page.goto(f"{address}/-/bear-search{path}")
+        box = page.locator("#bear-q").bounding_box()
+        places.append((box["x"], box["y"]))
+    page.close()
+    assert len(set(places)) == 1
+
+
 @pytest.fixture(params=[True, False], ids=["JavaScript", "no JavaScript"])
 def page(chromium, request):
     context = chromium.new_context(java_script_enabled=request.param)

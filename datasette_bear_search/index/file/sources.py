@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...notes import local_minute
 from ...sources.base import Source, SourceConfig
 from ...sources.formats.text import timestamp_from_seconds
 from ...sqlite import sqlite3
@@ -40,9 +41,10 @@ class StoredSource:
         """Lines for people on its last error and next reading; "" if there is nothing special."""
         says = self.error
         if self.error and self.tried:
-            says += f" (Tried at {timestamp_from_seconds(self.tried)}.)"
+            says += f" (Tried on {local_minute(timestamp_from_seconds(self.tried))}.)"
         if self.next_try:
-            says += f" Read every {self.config.options['every']}, next at {self.next_try}."
+            every = self.config.options["every"]
+            says += f" Read every {every}, next on {local_minute(self.next_try)}."
         return says.strip()
 
 

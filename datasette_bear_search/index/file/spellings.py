@@ -64,7 +64,8 @@ MOST_SHARE = 3
 # what may follow. The words before are long or named, since "four" isn't "for", nor "filing"
 # "filling", nor "enter" the French "entre".
 _REGIONAL = (
-    (r"\w{3,}[iy]", "s", "z", "e|e[drs]|ers|ings?|ations?|ational|ationally|able|ability"),
+    (r"\w{3,}i", "s", "z", "e|e[drs]|ers|ings?|ations?|ational|ationally|able|ability"),
+    (r"\w{3,}y", "s", "z", "e|e[dr]|ers|ings?"),  # not analyses, of analysis
     (
         r"\w{2,}[^\W_aeou]|od",
         "our",

@@ -216,7 +216,16 @@ def shortened(text: Text, characters: int) -> Text:
     plain = str(text)
     if len(plain) <= characters:
         return text
-    return text[: len(_without_half(plain[:characters].rsplit(" ", 1)[0]))] + ELLIPSIS
+    return _cut(text[: len(_without_half(plain[:characters].rsplit(" ", 1)[0]))])
+
+
+def _cut(text: Text) -> Text:
+    """Add an ellipsis, which mustn't look like a fourth dot."""
+    end = str(text)[-1:]
+    return text if end == ELLIPSIS else text + (" " if end in SENTENCE_ENDS else "") + ELLIPSIS
+
+
+SENTENCE_ENDS = frozenset(".!?")
 
 
 def _shown_text(
@@ -239,9 +248,14 @@ def _shown_text(
     if first_line.strip() == plain_text(heading).strip():
         text = text[len(first_line) + 1 :]
     if len(text.text) > limit * 1.2:
-        text, end = shortened(text, limit)[: -len(ELLIPSIS)], 0
-    before = ELLIPSIS if note.around_start or whole[:start].strip() else ""
-    return before + text + (ELLIPSIS if note.goes_on or whole[end:].strip() else "")
+        text, end = shortened(text, limit), len(whole)
+    left_out = (line for line in whole[:start].splitlines() if not _TITLE_OR_TAGS.fullmatch(line))
+    before = ELLIPSIS if note.around_start or any(map(str.strip, left_out)) else ""
+    return before + (_cut(text) if note.goes_on or whole[end:].strip() else text)
+
+
+# Lines above a text that the card shows elsewhere.
+_TITLE_OR_TAGS = re.compile(r"#{1,6} .*|(?:\s*#[^\s#]\S*)+\s*")
 
 
 def _without_half(text: str) -> str:

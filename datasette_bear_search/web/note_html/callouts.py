@@ -1,9 +1,13 @@
-"""Callouts, which are GitHub's alerts, too: ``> [!warning]- Title``. Ids of blocks, headings."""
+"""Callouts, which are GitHub's alerts, too: ``> [!warning]- Title``. Ids of blocks, headings.
+
+Docusaurus, MyST and Pandoc write callouts as ``:::warning Title``, up to ``:::``.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from markdown_it.token import Token
 
@@ -16,6 +20,22 @@ _CALLOUT = re.compile(r"\[!([\w -]+)(?:\|[^\]\n]*)?\]([+-]?)[ \t]*")
 _BLOCK_ID = re.compile(r"(?:^|[ \t]+)\^([\w-]+)[ \t]*$")
 _ID = re.compile(r"\{[^{}]*#([^\s{}]+)")
 _BREAKS = ("softbreak", "hardbreak")
+
+
+_ADMONITION = re.compile(r"\s*\{?[.:]?([\w-]+)\}?(?:\[(.+)\]|[ \t]+([^:]*))?$")
+
+
+def is_admonition(line: str, *_: object) -> bool:
+    return _ADMONITION.match(line) is not None
+
+
+def admonition(_: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    if not (match := _ADMONITION.match(tokens[index].info)) or tokens[index].nesting < 0:
+        return "</blockquote>\n"
+    title = (match[2] or match[3] or "").strip() or match[1].capitalize()
+    title = env["page"].html(title)
+    opening = '<blockquote class="bear-callout" dir="auto"><p class="bear-callout-title">'
+    return f"{opening}{title}</p>\n"
 
 
 def callouts(state: StateCore) -> None:

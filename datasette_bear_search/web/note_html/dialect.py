@@ -15,6 +15,7 @@ from markdown_it.rules_block import table
 from markdown_it.rules_inline.linkify import linkify
 from markdown_it.rules_inline.state_inline import Delimiter
 from markdown_it.token import Token
+from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
@@ -75,6 +76,9 @@ def note_parser() -> MarkdownIt:
     for scheme in ("bear:", "obsidian:"):
         markdown.linkify.add(scheme, "http:")
     markdown.use(footnote_plugin).use(front_matter_plugin)
+    markdown.use(
+        container_plugin, "callout", validate=callouts.is_admonition, render=callouts.admonition
+    )
     markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     markdown.block.ruler.before("table", "limit", _limit_blocks, {"alt": ["list"]})
     markdown.block.ruler.before("table", "comment", elements.comment, {"alt": ["paragraph"]})

@@ -20,6 +20,7 @@ KEPT = {
     **{"tt": "code", "samp": "code"},
 }
 FOLDED = ("details", "summary")
+TABLES = frozenset("table thead tbody tr th td".split())
 # What follows them begins a line.
 _LINES = frozenset(
     "address article aside blockquote center dd div dl dt figcaption figure footer form h1 h2 h3 h4"
@@ -78,30 +79,44 @@ def comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def without_paragraphs(state: StateCore) -> None:
-    """Leave out the ``<p>`` around lines with only tags, such as ``<details>``."""
-    opened = closed = 0
+    """Leave out the ``<p>`` around lines with only tags, and the breaks beside parts of tables."""
+    unclosed: dict[str, int] = {}
     for opening, inline, closing in zip(state.tokens, state.tokens[1:], state.tokens[2:]):
         if inline.type != "inline":
             continue
         children = inline.children or []
         _make_links(children)
         for child in children:
-            if child.type == "html_inline" and (tag := read(child.content)):
-                opened += tag.name == "details" and not tag.is_end
-                closed += tag.name == "details" and tag.is_end
+            if (tag := _read(child)) and tag.name in _CLOSED:
+                unclosed[tag.name] = unclosed.get(tag.name, 0) + (-1 if tag.is_end else 1)
+        if "table" in unclosed:
+            in_table = [
+                (tag := _read(child)) is not None and tag.name in TABLES for child in children
+            ]
+            beside = zip(children, [False, *in_table], [*in_table[1:], False])
+            inline.children = [
+                it for it, *near in beside if it.type not in _BREAKS or not any(near)
+            ]
         if opening.type == "paragraph_open" and _are_tags(children):
             inline.children = [child for child in children if child.type not in _BREAKS]
             opening.hidden = closing.hidden = True
             opening.map = None
-    # Unclosed, it would hide the rest of the note.
-    state.env["are_details_closed"] = opened == closed
+    # Unclosed, they would hide the rest of the note, or move it.
+    state.env["closed"] = {name for name, depth in unclosed.items() if not depth}
+
+
+_CLOSED = ("details", "table")
+
+
+def _read(token: Token) -> Element | None:
+    return read(token.content) if token.type == "html_inline" else None
 
 
 def _make_links(children: Sequence[Token]) -> None:
     """Make ``<a href="…">`` with its end tag a link as Markdown has it."""
     opened: list[Token] = []
     for child in children:
-        tag = read(child.content) if child.type == "html_inline" else None
+        tag = _read(child)
         if tag and tag.name == "a" and tag.is_end and opened:
             first = opened.pop()
             address = read(first.content)
@@ -115,11 +130,7 @@ _BREAKS = ("softbreak", "hardbreak")
 
 
 def _are_tags(children: Sequence[Token]) -> bool:
-    names = {
-        tag.name
-        for child in children
-        if child.type == "html_inline" and (tag := read(child.content))
-    }
+    names = {tag.name for child in children if (tag := _read(child))}
     others = [child for child in children if child.type not in _BREAKS]
     is_blank = all(child.type == "html_inline" or not child.content.strip() for child in others)
     is_summary = "details" in names and bool(others) and others[0].type == "html_inline"
@@ -130,7 +141,7 @@ def _fits(children: Sequence[Token]) -> bool:
     """Return whether nothing but a summary has text."""
     inside = False
     for child in children:
-        tag = read(child.content) if child.type == "html_inline" else None
+        tag = _read(child)
         if tag and tag.name == "summary":
             inside = not tag.is_end
         elif not tag and not inside and child.content.strip():

@@ -207,7 +207,9 @@ def _without_tag_lines(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 # Blocks that contain no other blocks.
-_LEAVES = frozenset(["paragraph_open", "heading_open", "fence", "code_block", "tr_open"])
+_LEAVES = frozenset(
+    ["paragraph_open", "heading_open", "fence", "code_block", "table_open", "tr_open"]
+)
 
 
 def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
@@ -222,7 +224,10 @@ def _mark_blocks(tokens: Sequence[Token], first: int, last: int) -> bool:
             closing = tokens[index + 2]
             token.hidden = closing.hidden = False
             token.tag = closing.tag = "span"
-        token.attrJoin("class", "bear-match")
+        if token.type != "tr_open":  # its table, which scrolls, would hide an edge beside it
+            token.attrJoin("class", "bear-match")
+        if token.type == "table_open":
+            continue
         if not found and token.attrGet("id"):  # a heading, which keeps its own id
             inline = tokens[index + 1]
             inline.children = [Token("anchor", "", 0), *(inline.children or ())]

@@ -150,7 +150,10 @@ class _Renderer(RendererHTML):
         if name in elements.KEPT:
             opening = '<mark class="bear-highlight">' if name == "mark" else None
             return f"</{elements.KEPT[name]}>" if is_end else opening or f"<{elements.KEPT[name]}>"
-        if name in elements.FOLDED and env.get("are_details_closed"):
+        if name in elements.TABLES and "table" in env.get("closed", ()):
+            part = "close" if is_end else "open"
+            return _ALWAYS[f"table_{part}"] if name == "table" else f"<{'/' * is_end}{name}>"
+        if name in elements.FOLDED and "details" in env.get("closed", ()):
             is_open = name == "details" and (page.is_search or "open" in content)
             return f"<{'/' * is_end}{name}{' open' * (is_open and not is_end)}>"
         anchor = ""
@@ -233,7 +236,8 @@ class _Renderer(RendererHTML):
     def renderToken(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         token = tokens[index]
         if token.type in _ALWAYS:
-            return _ALWAYS[token.type]
+            css_class = f" {token.attrGet('class')}" if token.attrs else ""
+            return _ALWAYS[token.type].replace('bear-table"', f'bear-table{css_class}"')
         if token.tag == "details" and token.nesting == 1 and env["page"].is_search:
             token.attrSet("open", "")  # what is found must be seen
         if token.type in _DIRECTED:

@@ -45,7 +45,7 @@ _CLASSES = {
 }
 _CLASSES["p"] = {"bear-callout-title"}
 _CLASSES["span"] |= {f"bear-code-{kind}" for kind in ("comment", "string", "number", "keyword")}
-for _block in "p pre span tr h2 h3 h4 h5 h6".split():
+for _block in "div p pre span h2 h3 h4 h5 h6".split():
     _CLASSES.setdefault(_block, set()).add("bear-match")
 
 

@@ -16,7 +16,7 @@ from ...search.planning.planner import Plan
 from ...search.results.marks import KINDS, MATCH, SENTENCE, MarkedText
 from ...search.results.records import Hit, ListedNote, MatchedPassage
 from ...search.results.sentences import is_close
-from ...search.results.snippets import SHOWN, passage_text, readable, shortened
+from ...search.results.snippets import SENTENCE_ENDS, SHOWN, passage_text, readable, shortened
 from ...sources.base import SourceConfig
 from ...sources.new_notes import new_note_urls
 from ..requests.freshness import age
@@ -107,6 +107,8 @@ def listed(
 def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()) -> Card:
     """Return the card of a hit, with further passages of its note."""
     snippet, (start, end) = hit.snippet, lead(hit.snippet)
+    if snippet.text[end - 1 : end] in SENTENCE_ENDS:
+        end += 1  # a space before the ellipsis, which isn't a fourth dot
     return listed(
         urls,
         hit,

@@ -196,7 +196,7 @@ async def _note_page(
         "note_url": urls.note,
         "plain_url": note_url(datasette, whole.id),
         "similar": alike,
-        "similar_url": databases.url(datasette, f"{SIMILAR_PATH}/{whole.id}"),
+        "similar_url": urls.similar(whole.id),
         "results_url": results_url,
         "q": urls.value("q"),
         "steps": {name: urls.note(whole.id, step=name) for name in STEPS} if results_url else {},

@@ -127,10 +127,10 @@ async def search_page(
         return await _json(request, database, response)
     urls = Urls(database.ds, MultiParams(given))
     # The heading above the nearest notes says the same.
-    said = [NOTHING_CLOSE] if _is_empty(response.results) else []
+    said = (NOTHING_CLOSE,) if _is_empty(response.results) else ()
     if unfiltered := response.results.unfiltered:
-        said.append(unfiltered.notice)
-    notices = (notice for notice in response.notices if notice not in said)
+        said = (*said, unfiltered.notice)
+    notices = (notice for notice in response.notices if not notice.startswith(said))
     response = replace(response, notices=(*errors.values(), *notices))
     if first:
         return await _first_results(urls, request, database, response)
@@ -247,7 +247,8 @@ async def _results_page(
     if "semantic" in results.retrievers:
         textbook = Statement(TEXTBOOK, {"q": results.plan.query.text})
         context["textbook_url"] = await permissions.sql_url(datasette, request, database, textbook)
-    if results.next_offset is not None:
+    # After the last found note, all others are weaker than the ones that are shown.
+    if results.next_offset is not None and results.next_offset < results.found:
         context["next_url"] = urls.search(drop=(), _next=results.next_offset)
     if offset:
         previous = urls.search(drop=(), _next=max(0, offset - PAGE_SIZE))

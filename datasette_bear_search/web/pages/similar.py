@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from datasette import Request, Response
@@ -9,6 +10,7 @@ from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
 
+from ...notes import without_parent_tags
 from ...search.notes import similar
 from ...search.notes.similar import SimilarNote, SimilarNotes
 from ...search.redaction import masking
@@ -18,8 +20,8 @@ from ..api import endpoints
 from ..api.openapi import SIMILAR_PATH
 from ..requests import databases, errors, permissions, responses, settings, views
 from ..requests.errors import PageError
-from .cards import Card, listed, shown
-from .urls import Urls, note_url
+from .cards import MAX_CARD_TAGS, Card, listed, shown
+from .urls import LabeledUrl, Urls, tag_url
 
 SIMILAR_TEMPLATE = "bear_similar.html"
 
@@ -55,12 +57,18 @@ async def similar_notes(
     json_url = databases.url(datasette, f"{SIMILAR_PATH}/{found.id}.json")
     if request.query_string:
         json_url += f"?{request.query_string}"
+    # The list's own parameters aren't part of the search that led here.
+    own = ("unlinked", "_size")
+    search = {name: request.args.getlist(name) for name in request.args if name not in own}
+    urls = Urls(datasette, MultiParams(search))
     context = {
         "found": found,
+        "q": urls.value("q"),
+        "note_url": urls.note(found.id),
+        "other_url": urls.similar(found.id, **({} if unlinked else {"unlinked": 1})),
         "unlinked": unlinked,
-        "note_url": note_url(datasette, found.id),
         "json_url": json_url,
-        "cards": [_similar_card(Urls(datasette, MultiParams({})), note) for note in found.notes],
+        "cards": [_similar_card(urls, note) for note in found.notes],
         "sql_url": await permissions.sql_url(datasette, request, database, found.statement),
     }
     return await responses.html_response(SIMILAR_TEMPLATE, datasette, request, context)
@@ -70,4 +78,8 @@ def _similar_card(urls: Urls, note: SimilarNote) -> Card:
     text, heading = "", None
     if note.passage:
         text, heading = shown(note.passage, note.title), note.passage.heading
-    return listed(urls, note, heading=heading, text=text, why=" · ".join(note.reasons))
+    made = listed(urls, note, heading=heading, text=text, why=" · ".join(note.reasons))
+    # These notes needn't fit the search, so their tags don't narrow it.
+    tags = without_parent_tags(note.tags)[:MAX_CARD_TAGS]
+    links = (LabeledUrl(tag, tag_url(urls.datasette, tag)) for tag in tags)
+    return replace(made, tags=tuple(links))

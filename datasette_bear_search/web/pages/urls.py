@@ -126,8 +126,10 @@ class Urls:
         url = self.search(drop=("_facets", *OF_NOTE, "step"), address=address, **more)
         return f"{url}#{PASSAGE_ANCHOR}" if passage_id is not None else url
 
-    def similar(self, note_id: int) -> str:
-        return f"{self._address_of_similar}/{note_id}"
+    def similar(self, note_id: int, **more: Any) -> str:
+        """Return the URL of the notes similar to one, with the search to go back to."""
+        address = f"{self._address_of_similar}/{note_id}"
+        return self.search(drop=("_facets", *OF_NOTE), address=address, **more)
 
     @cached_property
     def _address(self) -> str:

@@ -216,6 +216,23 @@ def test_a_long_text_is_cut_between_words():
 PASSAGE = "We met at nine. The boiler lost pressure again. Sue brought the good biscuits."
 
 
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [("End. And more", "End. …"), ("End and more", "End…"), ("End… more", "End…")],
+)
+def test_an_ellipsis_is_no_fourth_dot(text, cut):
+    assert shortened(text, 5) == cut
+    assert shortened(MarkedText(text), 5).text == cut
+
+
+@pytest.mark.parametrize("tags", ["#cabin #cabin/tools\n\n", "#cabin\n"])
+def test_no_ellipsis_stands_for_tags(index_notes, tags):
+    others = "The lamp is lit. The path is wet. " * 20
+    path = index_notes([BearNote(f"# Shed\n{tags}The shovel is bent. {others}")])
+    text = shown(path, "which shovel is bent", "hybrid")["Shed"].text
+    assert text.startswith("The shovel is bent.")
+
+
 def sentence(query: str, passage: str, embedder: Embedder) -> str | None:
     [scores] = sentence_scores(query, [passage], embedder)
     best = max(scores, key=lambda span: scores[span], default=None)

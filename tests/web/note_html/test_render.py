@@ -232,7 +232,7 @@ def marked_text(body: str, start: str, end: str) -> list[str]:
     assert rendered.has_passage
     assert rendered.html.count(' id="passage"') == 1
     blocks = re.finditer(
-        r'<(p|h2|pre|tr|span)(?= )[^>]* class="bear-match".*?</\1>', rendered.html, re.DOTALL
+        r'<(p|h2|pre|div|span)(?= )[^>]*(?<=[ "])bear-match".*?</\1>', rendered.html, re.DOTALL
     )
     marked = [block[0] for block in blocks]
     assert ' id="passage"' in marked[0]
@@ -273,15 +273,66 @@ Last."""
         ("- bread", "brown", ["bread", "brown"]),
         ("milk", "milk", ["milk"]),
         ("- [ ]", "quoted", ["eggs", "quoted"]),
-        ("| 3", "code", ["3 4", "code"]),
+        ("| 3", "code", ["a b 1 2 3 4", "code"]),
         ("Last.", "Last.", ["Last."]),
         ("First.", "Last.", ["First.", "Plan for May", "Second, which is on two lines.", "milk",
-                             "bread", "brown", "eggs", "quoted", "a b", "1 2", "3 4", "code",
+                             "bread", "brown", "eggs", "quoted", "a b 1 2 3 4", "code",
                              "Last."]),
     ],
 )  # fmt: skip
 def test_the_blocks_of_the_passage_are_marked_and_no_others(start, end, expected):
     assert marked_text(BODY, start, end) == expected
+
+
+def test_the_passage_begins_at_a_row_of_its_table():
+    start = BODY.index("| 3")
+    rendered = render(BODY, REFERENCES, passage=(start, start + 5)).html
+    assert re.search(r'<tr id="passage">\s*<td dir="auto">3', rendered)
+    assert rendered.count("bear-match") == 1
+    assert '<div class="bear-table bear-match"' in rendered
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (
+            "Prices:\n<table>\n  <tr><th>Boat</th><th>Price</th></tr>\n<tr>\n<td>Dinghy</td>\n"
+            "<td>300</td></tr>\n</table>\n\nafter",
+            "<th>Boat</th><th>Price</th></tr><tr><td>Dinghy</td><td>300</td></tr></tbody></table>",
+        ),
+        (
+            "<table><tr><td>\n\n**bold** cell\n\n</td><td>two</td></tr></table>\n\nafter",
+            "<strong>bold</strong> cell</p>\n</td><td>two</td></tr></tbody></table>",
+        ),
+        ("<table>\n<tr><td>1\n\nafter", "1"),  # unclosed, it would move the rest
+        ("a </td> b <td>\n\nafter", "a   b"),
+    ],
+)
+def test_a_table_in_html_is_a_table(body, shown):
+    rendered = html(body)
+    assert shown in rendered
+    assert rendered.endswith("<p>after</p>")
+    assert ("<table>" in rendered) is ("</table>" in body)
+    assert "<br>" not in rendered
+
+
+@pytest.mark.parametrize(
+    ("body", "title", "text"),
+    [
+        (":::note\nPaint.\n:::", "Note", "Paint."),
+        (":::tip[Varnish]\nThree coats.\n:::", "Varnish", "Three coats."),
+        (":::warning Not *now*\nWait.\n:::\n", "Not *now*", "Wait."),
+        ("::: {.caution}\nWait.\n:::\n", "Caution", "Wait."),
+        ("````text\n:::note\n```` ", None, ":::note"),
+        ("::bright:: is no callout", None, "bright"),
+    ],
+)
+def test_an_admonition_is_a_callout(body, title, text):
+    rendered = html(body)
+    callout = f'<p class="bear-callout-title">{title}</p>'
+    assert (callout in rendered) is (title is not None)
+    assert ("<blockquote" in rendered) is (title is not None)
+    assert text in rendered
 
 
 def test_a_heading_in_the_passage_keeps_its_place_in_the_outline():

@@ -114,10 +114,10 @@ async def test_notes_that_are_linked_can_be_left_out(serve, note_id):
     data = await answer(datasette, roof, "unlinked=1")
     assert "Flashing" not in [row["title"] for row in data["rows"]]
     page = (await get(datasette, f"/-/bear-search/similar/{roof}")).text
-    assert '<a href="?unlinked=1">' in page
+    assert f'<a href="/-/bear-search/similar/{roof}?unlinked=1">' in page
     page = (await get(datasette, f"/-/bear-search/similar/{roof}?unlinked=1")).text
     assert "Flashing" not in page
-    assert '<a href="?">' in page
+    assert f'<a href="/-/bear-search/similar/{roof}">Include' in page
 
 
 async def test_only_the_deepest_shared_tag_counts(serve, note_id):
@@ -297,8 +297,18 @@ async def test_every_card_of_the_search_leads_to_notes_like_it(serve, note_id):
     datasette = serve(ROOF)
     html = (await get(datasette, "/-/bear-search?q=roof&mode=keyword")).text
     href = re.search(r'class="bear-similar" href="([^"]+)"', html).group(1)
-    assert href == f"/-/bear-search/similar/{note_id('Roof')}"
-    assert "Notes similar to" in (await get(datasette, href)).text
+    assert unescape(href) == f"/-/bear-search/similar/{note_id('Roof')}?q=roof&mode=keyword"
+    assert "Notes similar to" in (await get(datasette, unescape(href))).text
+
+
+async def test_cards_carry_the_search_to_go_back_to_but_their_tags_do_not(serve, note_id):
+    datasette = serve(ROOF, BearNote("# Porch", tags=("cabin/repairs",)))
+    address = f"/-/bear-search/similar/{note_id('Roof')}?q=leak"
+    html = unescape((await get(datasette, address)).text)
+    assert f'href="/-/bear-search/note/{note_id("Porch")}?q=leak"' in html
+    assert f'href="/-/bear-search/similar/{note_id("Porch")}?q=leak"' in html
+    assert f'href="{address}&unlinked=1"' in html
+    assert 'href="/-/bear-search?tag=cabin%2Frepairs"' in html
 
 
 async def test_links_keep_the_base_url(serve, note_id):
