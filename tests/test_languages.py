@@ -274,7 +274,7 @@ def test_doctor_says_which_share_of_notes_the_model_was_not_made_for(index_notes
     [finding] = (each for each in doctor.examine(path)["Index"] if each.name == "languages")
     assert "22% of the notes" in finding.says
     assert "(de, sv)" in finding.says
-    assert "--model ibm-granite/" in finding.mend
+    assert "--model intfloat/multilingual-e5-small" in finding.mend
 
 
 # A language's word with accents, another form of it in a note, and what people type.

@@ -33,6 +33,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -199,8 +200,8 @@ class Bench:
 
     def _recall(self, asked: Asked, vector: bytes) -> float:
         # Without a threshold, because a search lists only a few notes that aren't close.
-        parameters = asked.parameters(mode="semantic", min_similarity="0")
-        request = read_request(parameters, size=RECALL_AT)
+        request = read_request(asked.parameters(mode="semantic"), size=RECALL_AT)
+        request = replace(request, ranking=replace(request.ranking, min_similarity=-1.0))
         results = search(self._connection, request).results
         conditions, parameters = results.plan.filters.conditions()
         allowed = None

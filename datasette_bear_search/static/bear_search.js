@@ -181,6 +181,8 @@
   async function renew() {
     const url = new URL(location);
     const isOver = () => running.length || searchOf(url) !== shown;
+    // What is under way may have been found before the notes were saved.
+    if (running.length) setTimeout(renew, 500);
     if (isOver()) return;
     const own = ++newest;
     const page = await load(url, undefined, "rest").catch(() => null);

@@ -76,9 +76,6 @@ FAULTS = {
     "an older index to search": Fault(
         "bear-search apple --sidecar {older}", "bring it up to date", 2
     ),
-    "an older index to serve": Fault(
-        "bear-serve --no-open --sidecar {older}", "bring it up to date"
-    ),
     "an older index to measure": Fault("bear-eval --sidecar {older}", "datasette bear-index"),
 }
 # These import sentence-transformers, which reads the environment on import.

@@ -105,7 +105,7 @@ def test_a_source_that_left_the_file_leaves_the_index(folders, configure, index,
 def test_a_source_may_have_an_interval(folders, configure, index):
     path = configure({"sources": [{"location": "til", "every": "30m"}]})
     index("--config", path)
-    assert "til: Read every 30m, next at" in index("--list").output
+    assert "til: Read every 30m, next on" in index("--list").output
     path = configure({"sources": [{"location": "til", "every": "often"}]})
     message = (
         "source 1: The option every must be a time in minutes, hours or days: 30m, 1h, 1d. It is"

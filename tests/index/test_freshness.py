@@ -14,7 +14,7 @@ from datasette.app import Datasette
 from datasette.cli import cli
 
 from datasette_bear_search import Library
-from datasette_bear_search.agents import AgentLibrary, notes, search
+from datasette_bear_search.agents import AgentLibrary, notes, tools
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import freshness
 from datasette_bear_search.index.run import lock
@@ -68,8 +68,8 @@ async def by_terminal(path):
 
 
 async def by_an_agent(path):
-    more = ((), "auto", {}, None, False, "full", 2000, 10, 0)
-    return search.search_notes(AgentLibrary(path), "wombat", *more).text
+    arguments = {"query": "wombat", "found_only": False}
+    return tools.call(AgentLibrary(path), "search_notes", arguments).text
 
 
 async def by_an_agent_s_status(path):

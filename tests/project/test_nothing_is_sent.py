@@ -95,7 +95,9 @@ print(json.dumps([found, attempts() if is_cut_off else {}]))
 
 @pytest.fixture
 def machine(first_run, tmp_path) -> Machine:
-    return Machine(tmp_path / "machine")
+    found = Machine(tmp_path / "machine")
+    found.cache.mkdir(parents=True)
+    return found
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from datasette_bear_search.search import sql_search
 from datasette_bear_search.search.notes import detail
 from datasette_bear_search.search.planning import planner
 from datasette_bear_search.search.request import read_note_id, read_number, read_query, read_ranking
-from datasette_bear_search.search.results import json, marks, records, retrieve, snippets
+from datasette_bear_search.search.results import marks, records, retrieve, snippets
 from datasette_bear_search.sources.base import SourceConfig, SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
@@ -121,7 +121,7 @@ def query(folder: Path) -> Callable[[Choices], None]:
             connection, planned, semantic=choices.chance(2), ranking=ranking, size=3
         )
         for hit in snippets.show(found, None).hits:
-            row = json.json_row(hit)
+            row = hit.to_dict()
             assert "<" not in row["snippet"].replace("<mark>", "").replace("</mark>", "")
         typed = text.encode(errors="replace").decode()  # as decoded from a URL
         suggestions.suggest(connection, typed, choices.number(len(typed)))

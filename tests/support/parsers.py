@@ -83,7 +83,7 @@ def _bytes(body: str) -> None:
 
 def _slack(body: str) -> None:
     markdown = slack.to_markdown(body, {"a": "Ada"}, {})
-    message = slack._Message(1.0, "1.0", 1.0, "", "", "Ada", False, markdown, [], [])
+    message = slack.Message(1.0, "1.0", 1.0, "", "", "Ada", False, markdown, [], [])
     slack._conversations([message])
     slack._body([message])
     slack._beginning([message])
@@ -91,7 +91,7 @@ def _slack(body: str) -> None:
 
 def _many_messages(body: str) -> None:
     messages = [
-        slack._Message(n, f"{n}.0", n, "", "", "Ada", False, part, [], [])
+        slack.Message(n, f"{n}.0", n, "", "", "Ada", False, part, [], [])
         for n, part in enumerate(body[start : start + 40] for start in range(0, len(body), 40))
     ]
     for conversation in slack._conversations(messages):
@@ -286,7 +286,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "Keep": _keep,
     "Evernote": _evernote,
     "mail": _mail,
-    "Org": lambda body: (org.parse(body, "a"), org.ids(body)),
+    "Org": lambda body: (org.parse(body, "a"), org.names(body)),
     "Notion": lambda body: (
         zips._ID.sub("", body),
         zips._PROPERTY.match(body),

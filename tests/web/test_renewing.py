@@ -6,6 +6,7 @@ Tests ``static/bear_fresh.js``.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -39,6 +40,7 @@ def save(tmp_path, notes):
 
     def write(text: str) -> None:
         notes.append(BearNote(text, created=day(30)))
+        time.sleep(1)  # the page knows when the index was last updated to the second
         library.unlink()
         write_library(library, notes)
         indexed(library, "--no-semantic")

@@ -21,12 +21,12 @@ def widened(
     :param search: runs a plan for a number of results
     """
     plan, query = results.plan, results.plan.query
-    if not results.found and query.is_of_time and query.time:
+    if _is_empty(results) and query.is_of_time and query.time:
         wider = search(replace(plan, query=without_guess(query)), size)
         if wider.found or not results.total:
             notices = (nothing_from(query.time), *wider.notices)
             results, query = replace(wider, notices=notices), wider.plan.query
-    if not results.found and query.filters and plan.terms.substrings:
+    if _is_empty(results) and query.filters and plan.terms.substrings:
         chosen = [clause for clause in query.clauses if clause.is_filter]
         is_one = len(chosen) == 1 and not query.filters_beside
         query = without_filters(query)
@@ -36,3 +36,8 @@ def widened(
             notices = (*results.notices, unfiltered.notice)
             results = replace(results, unfiltered=unfiltered, notices=notices)
     return results
+
+
+def _is_empty(results: Found[FoundNote]) -> bool:
+    """Return whether nothing was found, nor any note that has some of the words."""
+    return not results.found and not any(hit.keyword_rank for hit in results.hits)
