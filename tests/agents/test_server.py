@@ -303,5 +303,5 @@ async def test_llm_itself_knows_the_tools(indexed, call, monkeypatch):
     [search, *_] = commands.get_tools()["Notes"](str(indexed)).tools()
     assert search.implementation(query="roof") == expected
     listed = CliRunner().invoke(commands.cli, ["tools", "list"]).output
-    assert "Notes:" in listed
-    assert "search_notes(" in listed
+    assert "Notes(" in listed
+    assert "Notes_search_notes(" in listed
