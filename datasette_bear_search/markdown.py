@@ -107,6 +107,8 @@ def plain_text(markdown: str) -> str:
 
     In a single line, such as a title, a mark without a second one stays: "A* search".
     """
+    if "*" not in markdown and "_" not in markdown:  # most lines
+        return words_of(blanked(markdown))
     lone = [mark for mark in _PAIRS if mark in markdown and not _PAIRS[mark].search(markdown)]
     if "\n" in markdown or not lone or (lone == ["*"] and markdown.lstrip()[:2] == "* "):
         return words_of(blanked(markdown))

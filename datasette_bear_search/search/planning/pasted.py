@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 from contextlib import suppress
+from itertools import combinations
 from typing import NamedTuple
 
 from ... import languages
@@ -18,7 +19,7 @@ WORDS, CONTENT_WORDS = 5, 2
 # Characters of a text in a script without spaces.
 CHARACTERS = 8
 # Notes with one of RUNS runs of words are compared; the best NOTES of them, up to some length.
-RUN, RUNS, NOTES, LONGEST_NOTE = 3, 6, 5, 100_000
+RUN, RUNS, NOTES, LONGEST_NOTE = 3, 3, 5, 100_000
 # What is compared of the text, and how similar (100: the same) it must be to a part of the note. A
 # mistyped letter in twelve words leaves 98, another word of six 92.
 COMPARED, SIMILARITY = 300, 93
@@ -43,9 +44,13 @@ def find(
     :param searched: the languages in whose word forms is searched
     """
     text, runs = _text(query.text)[:COMPARED], _runs(query.text, stop_words)
-    match = fts5.any_of(languages.in_languages(fts5.quoted(run), searched) for run in runs)
+    found = [languages.in_languages(fts5.quoted(run), searched) for run in runs]
+    match = fts5.any_of(found)
     if query.mode == "like" or match is None:
         return None
+    # One slip leaves all of the runs but one.
+    needed = fts5.any_of(f"(({a}) AND ({b}))" for a, b in combinations(found, 2))
+    needed = needed if needed and len(found) == RUNS else match
     sql = f"""
     select notes.id, notes.title || ' ' || notes.body
     from notes_fts
@@ -57,7 +62,7 @@ def find(
     """
     candidates: list[tuple[int, str]] = []
     with suppress(sqlite3.DatabaseError):  # the search says so
-        candidates = connection.execute(sql, [match]).fetchall()
+        candidates = connection.execute(sql, [needed]).fetchall()
     notes = tuple(
         note_id for note_id, body in candidates if _has(_text(_NAMES.sub(".", body)), text)
     )
@@ -84,6 +89,9 @@ def _runs(text: str, stop_words: Set[str]) -> list[str]:
     is_content = [word.lower() not in stop_words for word in words]
     if len(words) < WORDS or sum(is_content) < CONTENT_WORDS:
         return []
+    best: list[int] = []  # apart from each other, so that one slip isn't in all of them
     starts = range(len(words) - RUN + 1)
-    best = sorted(starts, key=lambda start: -sum(is_content[start : start + RUN]))[:RUNS]
-    return [" ".join(words[start : start + RUN]) for start in sorted(best)]
+    for start in sorted(starts, key=lambda start: -sum(is_content[start : start + RUN])):
+        if len(best) < RUNS and all(abs(start - other) >= RUN for other in best):
+            best.append(start)
+    return [" ".join(words[start : start + RUN]) for start in best]
