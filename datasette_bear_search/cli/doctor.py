@@ -317,30 +317,50 @@ def _health(path: Path, connection: sqlite3.Connection) -> Findings:
     is_sound = answer == "ok"
     says = "The file is intact" if is_sound else f"The file is damaged: {answer}."
     yield Finding("integrity", says, is_sound, None if is_sound else fix)
-    if disagreement := _fts_disagreement(path):
+    if disagreement := _fts_fault(path) or _fts_disagreement(connection):
         says = f"The word index doesn't agree with the notes ({disagreement})."
         yield Finding("words", says, False, fix)
     else:
         yield Finding("words", "The word index is intact")
 
 
-def _fts_disagreement(path: Path) -> str | None:
-    # FTS5 compares its index with the notes (rank 1) and writes nothing, but the command is an
-    # insert, so the file has to be opened for writing. notes_fts stores the words of some languages
-    # in another form than the notes do, so only its own structure is checked (rank 0).
+def _fts_fault(path: Path) -> str | None:
+    # FTS5 checks the structure of its index and writes nothing, but the command is an insert, so
+    # the file has to be opened for writing. It can't compare the index with the notes (rank 1),
+    # whose words the index has in another form.
     uri = f"{path.resolve().as_uri()}?mode=rw"
     with closing(sqlite3.connect(uri, uri=True, timeout=5, isolation_level=None)) as connection:
         connection.execute("begin")
         try:
-            for table, rank in (("notes_fts", 0), (schema.WORD_INDEX, 1)):
-                sql = f"insert into {table} ({table}, rank) values ('integrity-check', ?)"
-                connection.execute(sql, [rank])
+            for table in ("notes_fts", schema.WORD_INDEX):
+                connection.execute(f"insert into {table} ({table}) values ('integrity-check')")
         except sqlite3.OperationalError:
             return None  # another run is writing, or the file is read-only
         except sqlite3.DatabaseError as error:
             return str(error)
         finally:
             connection.rollback()
+    return None
+
+
+def _fts_disagreement(connection: sqlite3.Connection) -> str | None:
+    """Return an example of a word that the index counts otherwise than the notes have it."""
+    columns = ("title", "body", "tags", "attachments")
+    tokenizer = f'tokenize="{schema.WORDS_TOKENIZER}"'
+    connection.execute(
+        f"create virtual table temp.own using fts5({', '.join(columns)}, content='', detail=none, "
+        f"{tokenizer})"
+    )
+    connection.execute("create virtual table temp.own_vocabulary using fts5vocab(temp, own, row)")
+    normalized = ", ".join(f"normalized({column})" for column in columns)
+    connection.execute(
+        f"insert into temp.own (rowid, {', '.join(columns)}) select id, {normalized} from notes"
+    )
+    pair = ("temp.own_vocabulary", schema.WORD_VOCABULARY)
+    for one, other in (pair, pair[::-1]):
+        sql = f"select term from (select term, doc from {one} except select term, doc from {other})"
+        if found := connection.execute(sql).fetchone():
+            return f"for example, {found[0]!r}"
     return None
 
 

@@ -64,6 +64,12 @@ def test_doctor_finds_no_problem_after_indexing(indexed, doctor):
     assert "64 numbers" in found["model"]["says"]
 
 
+def test_letters_that_are_indexed_in_another_form_are_no_problem(write, bear_index, doctor):
+    write(BearNote("# H₂O\n\nCoe\u0301\u00adur, ﬁn, ＡＢＣ, œuvre, 天気"))
+    bear_index()
+    assert doctor()[1]["words"]["ok"] is True
+
+
 def test_doctor_says_what_share_of_the_nearest_passages_a_search_misses(
     indexed, doctor, sidecar_path
 ):
