@@ -95,8 +95,13 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
         # GET would open a stream, but this server never sends anything on its own.
         message = "Agents send POST requests here (MCP, streamable HTTP without sessions)."
         return refusal(message, 405, Allow="POST")
+
+    def build() -> Any:
+        return build_server(_library(datasette, database))
+
     try:
-        server = build_server(await asyncio.to_thread(_library, datasette, database))
+        # In a thread, because its instructions are read from the index.
+        server = await asyncio.to_thread(build)
     except (SdkMissing, masking.RedactionMissing) as error:
         return refusal(str(error), 404)
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 
 import pytest
 from datasette.app import Datasette
 from mcp import Client
 
 from datasette_bear_search import register_agent_tools
+from datasette_bear_search.agents import server
 from datasette_bear_search.agents.tools import TOOLS
 from datasette_bear_search.demo import BearNote
 from tests.support.agents import serving, stand_in_for_packages
@@ -49,6 +51,19 @@ async def post(datasette, status=200, path=PATH, content=LIST_TOOLS, **headers):
     )
     assert response.status_code == status, response.text
     return response
+
+
+async def test_the_index_is_read_beside_the_event_loop(datasette, monkeypatch):
+    readers = []
+    described = server._instructions
+    monkeypatch.setattr(
+        server,
+        "_instructions",
+        lambda library: readers.append(threading.current_thread()) or described(library),
+    )
+    await post(datasette())
+    assert readers
+    assert threading.current_thread() not in readers
 
 
 async def test_the_older_protocol_is_served_too(datasette):
