@@ -73,10 +73,15 @@ def normalized(text: str) -> str:
     beside them; no format characters (soft hyphens, zero-width spaces, byte order marks), and none
     of the marks that are often left out in Hebrew, Arabic and Hindi.
     """
-    if text.isascii() or all(map(_is_normal, {*text})):
+    if is_normal(text):
         return text
     joined = _with_forms(_normal, _INVISIBLE.sub(_WORD_JOINER, text))
     return _LOOSE.sub("", unicodedata.normalize("NFC", joined))
+
+
+def is_normal(text: str) -> bool:
+    """Return whether ``normalized`` changes none of a text's characters, whatever is around."""
+    return text.isascii() or all(map(_is_normal, {*text}))
 
 
 def normalized_with_places(text: str) -> Normalized:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from .folding import RULES as FOLDING_RULES
-from .folding import normalized, normalized_with_places, plain, without_accents
+from .folding import is_normal, normalized, normalized_with_places, plain, without_accents
 from .markdown import without_html
 from .sqlite import execute, sqlite3
 
@@ -124,19 +124,24 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
 
 
 def _has_signs(text: str) -> bool:
-    if text.isascii():
-        return False
-    # Taking out ASCII first takes a third of the time.
+    return not text.isascii() and any(map(_is_sign, {*_beyond_ascii(text)}))
+
+
+def _beyond_ascii(text: str) -> str:
+    # Looking only at these characters takes a third of the time.
     others = text.encode(errors="surrogatepass").translate(None, _ASCII)
-    return any(map(_is_sign, {*others.decode(errors="surrogatepass")}))
+    return others.decode(errors="surrogatepass")
 
 
 def _needs_cutting(text: str) -> bool:
     """Return whether FTS5 alone would find other words in a text than :func:`words` does."""
     if text.isascii():
         return False
-    is_folded = text == normalized(text) == without_accents(text)
-    return not is_folded or is_unspaced(text) or _has_signs(text)
+    others = _beyond_ascii(text)
+    is_folded = others == without_accents(others) and (
+        is_normal(others) or text == normalized(text)
+    )
+    return not is_folded or is_unspaced(others) or any(map(_is_sign, {*others}))
 
 
 def likely_unspaced(text: str, languages: Iterable[str]) -> str | None:
@@ -182,7 +187,10 @@ def indexed_note(text: T | str, language: str | None) -> T | str:
     if not isinstance(text, str):
         return text
     # Titles and tags, which have one line, aren't Markdown.
-    text = normalized(without_html(text) if "\n" in text else text)
+    text = without_html(text) if "\n" in text else text
+    if language not in SNOWBALL and not _needs_cutting(text):
+        return text
+    text = normalized(text)
     if language in SNOWBALL or is_unspaced(text):
         return indexed(text, language)
     # The same words, without cutting the text at each of them.
@@ -269,6 +277,9 @@ _STRING_OR_NEAR = re.compile(rf"{_STRING.pattern}|NEAR\s*\((?:{_STRING.pattern}|
 
 def distinct(texts: Iterable[str]) -> list[str]:
     """Drop texts that are duplicates to FTS5, because a word must not count twice in BM25."""
+    texts = [*texts]
+    if len(texts) < 2:
+        return texts
     found: dict[str, str] = {}
     for text in texts:
         stems = (_stem(word, "en") for word in tokens(plain(text)))

@@ -120,6 +120,8 @@ def plain_text(markdown: str) -> str:
 
 def blanked(text: str) -> str:
     """Return prose of the same length, with its markup and link targets blanked."""
+    if "\n" not in text and text[:1].isalnum():  # most lines
+        return blanked_inside(text)
     return blanked_inside(_LINE_STARTS.sub(_blank, "\n" + text)[1:])
 
 
@@ -210,7 +212,9 @@ def _text_of_html(match: re.Match[str]) -> str:
 
 def _without_emphasis(text: str) -> str:
     """Blank emphasis, but keep a star or underscore alone: ``A* search``, ``*args``."""
-    if len(text) > LONGEST_TITLE or ("*" not in text and "_" not in text):
+    if "*" not in text and "_" not in text:
+        return _EMPHASIS.sub(_blank, text)
+    if len(text) > LONGEST_TITLE:
         blanked = _EMPHASIS.sub(_blank, text)
         # That pairs are complete is checked for each mark only where it is quick or they aren't.
         marks = [text.count(mark) - blanked.count(mark) for mark in "*_"]

@@ -127,8 +127,10 @@ class Time(NamedTuple):
 def find(text: str) -> Time | None:
     """Return the time in a text that asks for notes of it, or else the first; or None."""
     found: list[Time] = []
+    # In lower case, but with the same length, so that offsets stay valid.
+    low = text.replace("İ", "I").lower()
     for pattern in _patterns():  # the most specific first
-        for time in _times(text, *pattern):
+        for time in _times(text, low, *pattern):
             if all(time.start >= other.end or other.start >= time.end for other in found):
                 found.append(time)
     return min(found, key=lambda time: (not time.is_asked, time.start), default=None)
@@ -143,9 +145,7 @@ def whole(text: str) -> tuple[datetime, datetime]:
     raise ValueError(f"{text!r} is no time")
 
 
-def _times(text: str, pattern: str, is_relative: bool, is_past: bool) -> Iterator[Time]:
-    # In lower case, but character by character, so that offsets stay valid.
-    low = "".join(each.lower() if len(each.lower()) == 1 else each for each in text)
+def _times(text: str, low: str, pattern: str, is_relative: bool, is_past: bool) -> Iterator[Time]:
     for match in re.finditer(pattern, low):
         try:
             since, until = _span({name: said for name, said in match.groupdict().items() if said})

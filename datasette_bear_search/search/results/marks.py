@@ -34,6 +34,8 @@ class MarkedText:
     @classmethod
     def read(cls, text: str) -> MarkedText:
         """Read a text with CHARACTERS. A character without its counterpart is left out."""
+        if text.isascii() or not _EACH_CHARACTER.search(text):  # most texts
+            return cls(text)
         parts, spans, length = [], [], 0
         opened: dict[str, int] = {}
         for part in _EACH_CHARACTER.split(text):
