@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -149,18 +149,6 @@ def unique(texts: Iterable[str]) -> tuple[str, ...]:
 def any_of(expressions: Iterable[str]) -> str | None:
     """Return an expression that matches where one of these does; None if there are none."""
     return " OR ".join(dict.fromkeys(expressions)) or None
-
-
-def at_least(needed: float, weighted: Sequence[tuple[str, float]]) -> str | None:
-    """Return an expression for notes that have words of this weight; None if it can't be."""
-    if needed > sum(weight for _, weight in weighted):
-        return None
-    (word, weight), *others = weighted
-    if needed <= weight:
-        return any_of([word, *filter(None, [at_least(needed, others) if others else None])])
-    both = at_least(needed - weight, others)
-    without = at_least(needed, others)
-    return any_of(filter(None, [both and f"({word} AND ({both}))", without]))
 
 
 # --- Identifiers: file names, versions, dates, ISBNs, error codes, C++. Notes that contain them

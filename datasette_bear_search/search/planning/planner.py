@@ -137,18 +137,11 @@ class Plan:
         """Return an FTS5 expression that also matches its words' other forms."""
         return languages.in_languages(expression, self.languages, self.forms)
 
-    @cached_property
-    def enough(self) -> str | None:
-        """The FTS5 expression for notes with most of the words by weight; None: all that match."""
-        names = {*self.terms.identifiers}
-        if not self.has_matches or self.terms.boolean or self.terms.phrases:
-            return None
-        if len(self.content) > MAX_NAMED:
-            return None
-        if len(self.content) < 2 and not any(word.text in names for word in self.content):
-            return None
-        weighted = sorted([(it.match, it.weight) for it in self.content], key=lambda it: -it[1])
-        return fts5.at_least(ENOUGH * sum(weight for _, weight in weighted), weighted)
+    @property
+    def needs_most(self) -> bool:
+        """Whether only notes with most of the words, by weight, match closely."""
+        is_short = len(self.content) <= MAX_NAMED and not self.terms.phrases
+        return is_short and self.named == self.content != ()
 
     @property
     def named(self) -> tuple[ContentWord, ...]:
@@ -257,14 +250,14 @@ def plan(
             terms, replacements = terms.rewritten(found), found
             known = (spelling.word_completions(connection, prefix) for prefix in terms.prefixes)
             terms = replace(terms, completions=unique(chain.from_iterable(known)))
-    has_matches = not is_like and _matches(connection, terms, searched, forms)
+    has_matches = not is_like and _matches(connection, terms, searched, forms, counts)
     if (terms.boolean or terms.phrases) and not is_like and not has_matches:
         demanded = "matches this combination"
         if not terms.boolean:
             demanded = "contains this exact phrase"
         notices.append(f"No note {demanded}, so the words were searched for separately.")
         terms = terms.relaxed()
-        has_matches = _matches(connection, terms, searched, forms)
+        has_matches = _matches(connection, terms, searched, forms, counts)
     normalizer = 0.0
     if has_matches and not terms.boolean:
         with suppress(sqlite3.DatabaseError):
@@ -386,10 +379,18 @@ def threshold(connection: sqlite3.Connection, language: str | None) -> float | N
 
 
 def _matches(
-    connection: sqlite3.Connection, terms: Terms, searched: Sequence[str], forms: _FormsOf
+    connection: sqlite3.Connection,
+    terms: Terms,
+    searched: Sequence[str],
+    forms: _FormsOf,
+    counts: _Counts,
 ) -> bool:
     if terms.match is None:
         return False
+    with suppress(sqlite3.DatabaseError):
+        for word in () if terms.boolean or terms.phrases else terms.words:
+            if list(map(bool, counts(word).values())) == [True]:  # a compound's parts may be apart
+                return True
     match = languages.in_languages(terms.match, searched, _known_forms(terms, forms))
     return _exists(connection, match, if_broken=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 from weakref import ref
@@ -16,7 +16,7 @@ from ...query import fts5
 from ...query.filters import Filters
 from ...query.query import parse
 from ...sqlite import interruption, like_literal, read_value, sqlite3
-from ..planning.planner import Plan, plan
+from ..planning.planner import ENOUGH, ContentWord, Plan, plan
 from .scores import RECENCY_WEIGHT, Refine
 from .statement import COLUMN_WEIGHTS, WEAKER_MATCHES
 
@@ -87,6 +87,7 @@ class SearchFunctions:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._plan: Plan | None = None
+        self._having: dict[str, bytes] = {}  # notes with each of the plan's words
         self._version: int | None = None  # of the file, when the plan was made or set
 
     @property
@@ -95,7 +96,7 @@ class SearchFunctions:
 
     @plan.setter
     def plan(self, planned: Plan) -> None:
-        self._plan, self._version = planned, self._data_version()
+        self._plan, self._having, self._version = planned, {}, self._data_version()
 
     def _data_version(self) -> int | None:
         # Within a transaction the file can't change, so its version needn't be read.
@@ -143,10 +144,21 @@ class SearchFunctions:
         """Return the set of notes that have most of the text's words by weight; None: all do."""
         if planned.pasted:
             return note_set(",".join(map(str, planned.pasted.notes)))
-        if planned.enough is None:
+        if not planned.needs_most:
             return None
-        sql = "select group_concat(rowid) from notes_fts where notes_fts match ?"
-        return note_set(read_value(self._connection, sql, [planned.enough]))
+        words = sorted(planned.content, key=lambda word: -word.weight)
+        # As numbers, so that & and | take whole sets at once.
+        sets = [int.from_bytes(self.having(word), "little") for word in words]
+        weights = [word.weight for word in words]
+        enough = _at_least(ENOUGH * sum(weights), [*zip(sets, weights)])
+        return enough.to_bytes(enough.bit_length() // 8 + 1, "little")  # never NULL
+
+    def having(self, word: ContentWord) -> bytes:
+        """Return the set of notes that have a word of the plan."""
+        if word.match not in self._having:
+            sql = "select group_concat(rowid) from notes_fts where notes_fts match ?"
+            self._having[word.match] = note_set(read_value(self._connection, sql, [word.match]))
+        return self._having[word.match]
 
     def foreign_notes(self, planned: Plan) -> bytes:
         """Return the set of notes in languages that the model wasn't made for; empty if q is."""
@@ -224,6 +236,15 @@ class SearchFunctions:
 
     def _ids(self, sql: str, *values: str) -> list[int]:
         return [note_id for (note_id,) in self._connection.execute(sql, values)]
+
+
+def _at_least(needed: float, weighted: Sequence[tuple[int, float]]) -> int:
+    """Return the set of notes that are in sets of this weight."""
+    if needed > sum(weight for _, weight in weighted):
+        return 0
+    (notes, weight), *others = weighted
+    without = _at_least(needed, others) if others else 0
+    return without | (notes if needed <= weight else notes & _at_least(needed - weight, others))
 
 
 def _literals(texts: Iterable[str]) -> str:

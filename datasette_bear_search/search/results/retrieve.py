@@ -51,12 +51,13 @@ def retrieve(
     retrievers = _retrievers(planned, semantic)
     if ranking.min_similarity is not None and retrievers and "semantic" not in retrievers:
         notices.append("Without a search by meaning, no minimum similarity was applied.")
+    functions = functions_of(connection)
     statement = None
     rows: list[dict[str, Any]] = []
     if query.text and not planned.terms.substrings and not planned.filters:
         notices.append("Nothing to search for: type at least one word.")
     else:
-        functions_of(connection).plan = planned
+        functions.plan = planned
         statement = search_statement(planned, retrievers, ranking, size, offset)
         try:
             rows = checked_rows(connection, statement)
@@ -66,18 +67,16 @@ def retrieve(
             # FTS5 failed, for whatever reason. Searching for substrings always works.
             retrievers = ("like", *retrievers[1:])
             planned = replace(planned, text_mode="like", has_matches=False, bm25_normalizer=0.0)
-            functions_of(connection).plan = planned
+            functions.plan = planned
             statement = search_statement(planned, retrievers, ranking, size, offset)
             rows = checked_rows(connection, statement)
             notices.append("The word index failed; these notes contain the text exactly as typed.")
     has_words = any(row["bm25"] for row in rows)
     if has_words and "keyword" in retrievers and not planned.has_matches:
         notices.append("No whole-word matches. Your words were found inside longer words.")
-    lacking: dict[int, tuple[str, ...]] = {}
-    if "keyword" in retrievers:
-        lacking = word_matches.missing(connection, planned, [row["id"] for row in rows])
+    has_named = "keyword" in retrievers
     for row in rows:
-        row["missing"] = lacking.get(row["id"], ())
+        row["missing"] = word_matches.missing(functions, planned, row["id"]) if has_named else ()
     if _nothing_is_close(connection, planned, rows):
         some = " These contain some of your words." if has_words else ""
         notices.append(NOTHING_CLOSE + some)
@@ -299,7 +298,8 @@ def _notes(
     adjacent: set[int] = set()
     if planned.terms.adjacent and planned.has_matches and planned.text_mode != "like":
         expression = planned.in_forms(planned.terms.adjacent)
-        adjacent = word_matches.notes_with(connection, expression, [row["id"] for row in rows])
+        complete = [row["id"] for row in rows if row["bm25"] and not row["missing"]]
+        adjacent = word_matches.notes_with(connection, expression, complete)
     for row in rows:
         row["is_phrase"] = row["id"] in adjacent
     shared = shared_lines(connection)

@@ -21,6 +21,7 @@ from ...query import fts5
 from ...query.fts5 import Terms
 from ...sqlite import like_literal, sqlite3
 from ..planning.planner import Plan
+from ..ranking.statement_functions import SearchFunctions
 from .marks import CHARACTERS, MATCH, MarkedText, Span
 
 # Passages of a long note to read for each word, and how many of its first passages to search for
@@ -57,17 +58,13 @@ def expressions(planned: Plan) -> list[str]:
     return [*pasted, *(planned.in_forms(each) for each in found)]
 
 
-def missing(
-    connection: sqlite3.Connection, planned: Plan, note_ids: Sequence[int]
-) -> dict[int, tuple[str, ...]]:
-    """Return the words that each of the notes lacks, for those that lack any."""
-    words = planned.named
-    if not words or not note_ids:
-        return {}
-    complete = notes_with(connection, " AND ".join(word.match for word in words), note_ids)
-    rest = [note for note in note_ids if note not in complete]
-    having = {word.text: notes_with(connection, word.match, rest) for word in words if rest}
-    return {note: tuple(word for word in having if note not in having[word]) for note in rest}
+def missing(functions: SearchFunctions, planned: Plan, note_id: int) -> tuple[str, ...]:
+    """Return the words that a note lacks."""
+    return tuple(
+        word.text
+        for word in planned.named
+        if functions.having(word)[note_id - 1 : note_id] != b"\1"
+    )
 
 
 def notes_with(
@@ -166,8 +163,8 @@ def best_places(
     else:
         rows = enumerate(languages.indexed_note(each.text, each.language) for each in candidates)
         with _word_index() as index:
-            index.executemany("insert into texts (rowid, text) values (?, ?)", rows)
-            sql = "select rowid, rank from texts where texts match ?"
+            index.executemany("insert into places (rowid, text) values (?, ?)", rows)
+            sql = "select rowid, rank from places where places match ?"
             scores = dict(index.execute(sql, [match]).fetchall())
     # The note's own text comes before its files.
     best = sorted(
@@ -247,7 +244,10 @@ def _word_index() -> Iterator[sqlite3.Connection]:
     index: sqlite3.Connection | None = getattr(_of_thread, "index", None)
     if index is None:
         index = sqlite3.connect(":memory:", isolation_level=None)
-        index.execute(f'create virtual table texts using fts5(text, tokenize="{TOKENIZER}")')
+        # Where no text is read again, FTS5 needn't store it.
+        for table, options in (("texts", ""), ("places", "content='', ")):
+            columns = f'text, {options}tokenize="{TOKENIZER}"'
+            index.execute(f"create virtual table {table} using fts5({columns})")
         _of_thread.index = index
     index.execute("begin")
     try:
