@@ -158,10 +158,10 @@ class Pipeline:
         state, planned = self._state, self.planned
         ranking = self._request.ranking
         self._reranker = reranker_for(ranking, state.model, self._cross_encoder)
-        obstacle = semantic_obstacle(state, self._has_vector_extension)
         wait = self._seconds_left() if wait is None else wait
         # Without waiting, start to load the model for later searches, even if this one uses words.
         is_needed = is_semantic(planned.query) or wait == 0
+        obstacle = semantic_obstacle(state, self._has_vector_extension) if is_needed else None
         if obstacle is None and state.model and state.has_vectors and is_needed:
             embedder = registry.get_embedder(state.model)
             if wait != 0 and not embedder.ready:

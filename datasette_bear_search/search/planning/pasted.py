@@ -26,7 +26,8 @@ COMPARED, SIMILARITY = 300, 93
 # Labels of links, addresses and rows of tables name other notes and aren't sentences of this one.
 # With them, TIL loses .016 nDCG@10.
 _NAMES = re.compile(
-    rf"\[\[?(?:[^\s\[\]]+\s+){{{WORDS - 1},}}[^\[\]]*\]\]?|\w+://\S+|^.*\S[ \t]\|[ \t].*$",
+    rf"\[\[?(?:[^\s\[\]]+\s+){{{WORDS - 1},}}[^\[\]]*\]\]?|\b\w+://\S+"
+    r"|^(?=[^|\n]*\|).*\S[ \t]\|[ \t].*$",
     re.MULTILINE,
 )
 
