@@ -170,6 +170,7 @@ def _indexed_forms(token: str, language: str | None) -> list[str]:
     return [_indexed_form(token, language)]
 
 
+@lru_cache(CACHED_STEMS)
 def _indexed_form(token: str, language: str | None) -> str:
     # The stemmers know letters such as æ and ł, so accents go last.
     return without_accents(_stem(token.lower(), language) if language in SNOWBALL else token)
@@ -323,7 +324,6 @@ def likely(text: Iterable[str], languages: Iterable[str]) -> str | None:
     return best if is_clear else None
 
 
-@lru_cache(CACHED_STEMS)
 def _stem(word: str, language: str | None) -> str:
     with _lock:  # stemmers aren't thread-safe
         return _snowball(language).stemWord(word) or word

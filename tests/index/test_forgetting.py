@@ -203,7 +203,7 @@ def test_no_word_of_a_removed_note_stays_if_another_stemmer_indexed_it(
     monkeypatch.setattr(stored_notes, "detect", lambda texts: ["de" for _ in texts])
     with monkeypatch.context() as older:
         older.setattr("Stemmer.version", lambda: "2.2.0")
-        older.setattr(languages, "_stem", lambda word, language: f"{word}en")
+        older.setattr(languages, "_indexed_form", lambda word, language: f"{word}en")
         write(SECRET, PLAIN, *OTHERS)
         bear_index()
     assert (f"{TITLE}en",) in rows(sidecar_path, "select term from _stem_vocabulary")

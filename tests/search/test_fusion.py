@@ -478,7 +478,7 @@ def far(monkeypatch):
 
 
 def test_question_needs_15_hundredths_of_the_normalizer(forest, far, monkeypatch):
-    monkeypatch.setattr(planner, "ENOUGH", 0)  # the other condition
+    monkeypatch.setattr(planner, "ENOUGH_OF_MORE", 0)  # the other condition
     words = ["harbor", "lantern", "ferry"]
     least = 0.15 * normalizer(words, FOREST)
     expected = {title for title, score in bm25(words, FOREST).items() if score >= least}
@@ -489,8 +489,16 @@ def test_question_needs_15_hundredths_of_the_normalizer(forest, far, monkeypatch
     assert {title for title, hit in hits.items() if hit.is_found} == expected
 
 
-def test_note_needs_half_of_the_weight_of_two_to_five_words(forest, far):
-    words = ["harbor", "lantern", "ferry", "oak"]
+@pytest.mark.parametrize(
+    ("words", "least"),
+    [
+        (["harbor", "lantern"], 0.5),
+        (["lantern", "ferry"], 0.5),
+        (["harbor", "lantern", "oak"], 0.4),
+        (["harbor", "lantern", "ferry", "oak"], 0.4),
+    ],
+)
+def test_note_needs_two_fifths_of_the_words_weight_or_half_of_two(forest, far, words, least):
     weights = {word: idf(word, FOREST) for word in words}
     having = {word: {*bm25([word], FOREST)} for word in words}
     shares = {
@@ -500,7 +508,7 @@ def test_note_needs_half_of_the_weight_of_two_to_five_words(forest, far):
     }
     hits = found(forest, " ".join(words))
     assert {title for title, hit in hits.items() if hit.is_found} == {
-        title for title, share in shares.items() if share >= 0.5
+        title for title, share in shares.items() if share >= least
     }
 
 

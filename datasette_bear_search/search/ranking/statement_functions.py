@@ -16,7 +16,7 @@ from ...query import fts5
 from ...query.filters import Filters
 from ...query.query import parse
 from ...sqlite import interruption, like_literal, read_value, sqlite3
-from ..planning.planner import ENOUGH, ContentWord, Plan, plan
+from ..planning.planner import ContentWord, Plan, plan
 from .scores import RECENCY_WEIGHT, Refine
 from .statement import COLUMN_WEIGHTS, WEAKER_MATCHES
 
@@ -144,13 +144,13 @@ class SearchFunctions:
         """Return the set of notes that have most of the text's words by weight; None: all do."""
         if planned.pasted:
             return note_set(",".join(map(str, planned.pasted.notes)))
-        if not planned.needs_most:
+        if not planned.enough or not planned.content:
             return None
         words = sorted(planned.content, key=lambda word: -word.weight)
         # As numbers, so that & and | take whole sets at once.
         sets = [int.from_bytes(self.having(word), "little") for word in words]
         weights = [word.weight for word in words]
-        enough = _at_least(ENOUGH * sum(weights), [*zip(sets, weights)])
+        enough = _at_least(planned.enough * sum(weights), [*zip(sets, weights)])
         return enough.to_bytes(enough.bit_length() // 8 + 1, "little")  # never NULL
 
     def having(self, word: ContentWord) -> bytes:
