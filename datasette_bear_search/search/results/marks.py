@@ -78,6 +78,8 @@ class MarkedText:
 
     def html(self, kinds: Sequence[str] = (MATCH,)) -> str:
         """Return the text as HTML, escaped, with an element for each mark of these kinds."""
+        if not self.spans:  # most texts
+            return escape(self.text)
         # Each part has its own elements, because marks may overlap but tags may not.
         return "".join(
             "".join(f"<{kind}>" for kind in around)
