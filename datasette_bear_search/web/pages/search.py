@@ -195,7 +195,7 @@ async def _surroundings(database: Database, request: Request, results: Results) 
         files = note_files(database.ds, connection, [hit.id for hit in results.hits])
         saved = saved_searches(connection) if may_save(database) else ()
         if is_whole:
-            with suppress(sqlite3.OperationalError):  # last, because counting may take too long
+            with suppress(sqlite3.DatabaseError):  # last, because counting may take too long
                 counted = _counted(connection, results)
         return Surroundings(stored, more, files, saved, home, counted)
 
