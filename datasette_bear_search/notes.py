@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from itertools import zip_longest
 from json import dumps
 from typing import NamedTuple
@@ -210,6 +211,7 @@ def whole_title(title: str, body: str) -> tuple[str, str]:
     return (body[:end].strip("# \n"), " " * end + body[end:]) if end else (title, body)
 
 
+@lru_cache(10_000)
 def fold_tag(name: str) -> str:
     """Return the form in which tags are compared: casefolded, with ``+`` as a space as in URLs."""
     # ``c++`` keeps its plus signs: only a plus between two letters or digits is a space.

@@ -30,12 +30,14 @@ RETRY_AFTER_SECONDS = "5"
 # Seconds that requests wait for a program that writes the index. A commit takes less; if a program
 # was stopped in one, the first requests wait in vain, and later ones don't wait.
 LOCKED_SECONDS = 5.0
+# Seconds after which a request looks again whether one writes.
+FREE_SECONDS = 0.5
 
 
 class SqlQueue:
     """Lets as many requests read at once as there are threads, in the order of their arrival.
 
-    A page reads five times. If it queued behind all other requests each time, it would wait five
+    A page reads three times. If it queued behind all other requests each time, it would wait three
     times as long as a request that reads once.
     """
 
@@ -104,7 +106,7 @@ async def wait_for_writer(database: Database) -> None:
     :raises sqlite3.OperationalError: "locked", if it takes too long, or did when last tried
     """
     path, work, now = str(database.path), current.get(None) or Work(), time.monotonic()
-    if now < work.free_until:  # a page reads five times, and looking takes .2 ms
+    if now < work.free_until:  # a page reads three times, and looking takes .2 ms
         return
     end = now + (0 if path in _locked else LOCKED_SECONDS)
     while is_locked(Path(path), wait=0):
@@ -113,7 +115,7 @@ async def wait_for_writer(database: Database) -> None:
             raise sqlite3.OperationalError("database is locked")
         await asyncio.sleep(POLL_SECONDS)
     _locked.discard(path)
-    work.free_until = time.monotonic() + POLL_SECONDS
+    work.free_until = time.monotonic() + FREE_SECONDS
 
 
 def hurry() -> None:

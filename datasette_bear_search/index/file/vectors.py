@@ -415,7 +415,7 @@ def nearest_signs(
     ids, apart = ids[is_allowed], apart[is_allowed]
     if count < len(ids):
         ids = ids[numpy.argpartition(apart, count)[:count]]
-    return json.dumps(ids.tolist())
+    return json.dumps(sorted(ids.tolist()))  # in the order in which the file has the vectors
 
 
 def nearest(connection: sqlite3.Connection, vector: bytes, count: int) -> Neighbors:

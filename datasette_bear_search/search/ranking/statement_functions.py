@@ -50,7 +50,6 @@ def register(connection: sqlite3.Connection) -> None:
         "bm25_normalizer": lambda planned: planned.bm25_normalizer,
         "least_bm25": lambda planned: planned.least_bm25,
         "enough_words": functions.enough_words,
-        "nearest_candidates": functions.nearest_candidates,
         "closeness": lambda planned: planned.closeness,
         "foreign_notes": functions.foreign_notes,
         "weaker_matches": lambda planned: 0 if planned.is_exact else WEAKER_MATCHES,
@@ -61,6 +60,8 @@ def register(connection: sqlite3.Connection) -> None:
     }.items():
         # Deterministic, or SQLite would call them once per row.
         connection.create_function(name, -1, functions.of_text(function), deterministic=True)
+    count = functions.nearest_candidates
+    connection.create_function("nearest_candidates", -1, count, deterministic=True)
     connection.create_function("search_functions", 0, functions.hand_over)
     connection.create_aggregate("refine", 7, partial(Refine, connection))
     languages.register(connection)
@@ -123,11 +124,13 @@ class SearchFunctions:
 
         return called
 
-    def nearest_candidates(self, planned: Plan) -> int:
+    def nearest_candidates(self, text: Any = "", reading: Any = "") -> int:
         """Return how many candidates to find by binary quantization."""
-        # Operators typed into :q on Datasette's SQL page filter the candidates only afterward.
-        has_filters = bool(planned.text_filters)
-        return MAX_CANDIDATES if has_filters else candidates(self._connection)
+        # Operators typed into :q on Datasette's SQL page filter the candidates only afterward. The
+        # text is empty if the statement filters them itself: planning it would replace the plan.
+        with interruption(self._connection):
+            has_filters = text and self._plan_of(str(text), str(reading)).text_filters
+            return MAX_CANDIDATES if has_filters else candidates(self._connection)
 
     def allowed_notes(self, planned: Plan, *tags: str) -> bytes | None:
         """Return the set of notes that the text's operators allow; None if it has no operators.

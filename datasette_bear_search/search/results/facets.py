@@ -31,6 +31,10 @@ KINDS = (
 # Cached counts of searches without text. They are valid until the file changes.
 CACHED_COUNTS = 20
 
+# From so many found notes on, read an index that has all that is counted instead of each note:
+# 10,000 of 10,000 notes take 9 ms instead of 16.
+MANY_FOUND = 3000
+
 
 @dataclass(frozen=True)
 class TagCount:
@@ -62,7 +66,7 @@ def count_facets(connection: sqlite3.Connection, results: Results) -> Facets:
     planned, found = results.plan, results.found_ids
     # A search within a source shows its copies of other sources' notes, so they count there.
     has_copies = planned.has_copies and not planned.filters.names_source()
-    statement = counting_statement(planned, found, _values(has_copies))
+    statement = counting_statement(planned, found, _values(has_copies, results.found))
     # Without text, the counts depend only on the filters and may include all notes (start page).
     state = () if found else database.file_state(connection)
     key = state and (*state, statement.sql, *statement.parameters.items())
@@ -142,17 +146,20 @@ _MONTH = """case
     end"""
 
 
-def _values(has_copies: bool) -> str:
+def _values(has_copies: bool, found: int) -> str:
     # Python counts them: to group the notes by a value, SQLite sorts them, which takes much longer.
     own, of_own = "", ""
     if has_copies:
         own = " filter (where copy_of is null)"
         of_own = "\n  where note_id not in (select id from notes where copy_of is not null)"
     kinds = "".join(f",\n    sum({condition}){own}" for *_, condition in KINDS)
+    notes = "matches cross join notes on id = note_id"
+    if found >= MANY_FOUND:
+        notes = "notes indexed by notes_counts where id in (select note_id from matches)"
     return f"""
 of_notes as (
   select json_group_array(source), json_group_array({_MONTH}){own}{kinds}
-  from matches cross join notes on id = note_id
+  from {notes}
 ),
 of_tags as (
   select json_group_array(note_id), json_group_array(tag_id)

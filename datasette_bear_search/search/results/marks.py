@@ -53,11 +53,11 @@ class MarkedText:
 
     def __getitem__(self, part: slice) -> MarkedText:
         first, last, _ = part.indices(len(self.text))
-        spans = (
+        spans = [
             Span(max(start, first) - first, min(end, last) - first, kind)
             for start, end, kind in self.spans
             if start < last and first < end
-        )
+        ]
         return MarkedText(self.text[part], tuple(spans))
 
     def __add__(self, text: str) -> MarkedText:
@@ -80,13 +80,15 @@ class MarkedText:
 
     def html(self, kinds: Sequence[str] = (MATCH,)) -> str:
         """Return the text as HTML, escaped, with an element for each mark of these kinds."""
+        if not self.spans:  # most texts
+            return escape(self.text)
         # Each part has its own elements, because marks may overlap but tags may not.
-        return "".join(
-            "".join(f"<{kind}>" for kind in around)
-            + escape(text)
-            + "".join(f"</{kind.split()[0]}>" for kind in reversed(around))
-            for text, around in self.stretches(kinds)
-        )
+        parts = []
+        for text, around in self.stretches(kinds):
+            parts += [f"<{kind}>" for kind in around]
+            parts.append(escape(text))
+            parts += [f"</{kind.split()[0]}>" for kind in reversed(around)]
+        return "".join(parts)
 
 
 # For functions that cut a text, with marks or without.

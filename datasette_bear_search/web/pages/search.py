@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
 
-from ...index.file import sources
 from ...library import Library
 from ...markdown import plain_text
 from ...notes import ForeseenError, local_day
 from ...query.filter_values import InvalidParameter
-from ...query.query import Query
 from ...search import absence
 from ...search.engine import WAIT, SearchResponse
 from ...search.notes.start_page import (
@@ -57,8 +56,6 @@ from .form import (
 )
 from .urls import OF_ONE_LIST, LabeledUrl, Urls, filter_chips, text_chips
 
-T = TypeVar("T")
-
 SEARCH_TEMPLATE, PART, TITLE = "bear_search.html", "_bear_search.html", "Search notes"
 
 SAVE_PATH = f"{SEARCH_PATH}/save"
@@ -75,10 +72,16 @@ FIRST_RESULTS = 6
 class Surroundings:
     """Information shown beside the results. Whatever can't be read in time is left out."""
 
-    sources: tuple[SourceConfig, ...] = ()
+    stored: freshness.Stored | None = None
     more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
     files: Mapping[int, NoteFiles] = field(default_factory=dict)
     saved: tuple[str, ...] = ()
+    home: StartPage | None = None
+    facets: Facets | None = None
+
+    @property
+    def sources(self) -> tuple[SourceConfig, ...]:
+        return tuple(each.config for each in self.stored[1].values()) if self.stored else ()
 
 
 async def _error_page(
@@ -173,43 +176,37 @@ def _read_request(
 # --- information beside the results
 
 
-async def _surroundings(database: Database, results: Results) -> Surroundings:
-    redact = settings.redacts(database.ds)
+async def _surroundings(database: Database, request: Request, results: Results) -> Surroundings:
+    redact, args, query = settings.redacts(database.ds), request.args, results.plan.query
+    is_whole = FIRST_RESULTS_HEADER.lower() not in request.headers
+    is_list = bool(query.text or query.filters or args.get("sort") or args.get("_next"))
 
+    # In one read: switching threads takes as long as a small statement.
     def read(connection: sqlite3.Connection) -> Surroundings:
-        more = {}
+        more, home, counted = {}, None, None
         if "semantic" in results.retrievers:
             more = more_passages(connection, results.plan, results.hits)
             if redact:
                 more = masking.masked_passages(connection, more)
-        return Surroundings(
-            sources=tuple(each.config for each in sources.read_sources(connection).values()),
-            more_passages=more,
-            files=note_files(database.ds, connection, [hit.id for hit in results.hits]),
-            saved=saved_searches(connection) if may_save(database) else (),
-        )
+        if is_whole and not is_list:
+            home = read_start_page(connection)
+            home = masking.masked_record(home) if redact else home
+        stored = freshness.stored_freshness(connection)
+        files = note_files(database.ds, connection, [hit.id for hit in results.hits])
+        saved = saved_searches(connection) if may_save(database) else ()
+        if is_whole:
+            with suppress(sqlite3.DatabaseError):  # last, because counting may take too long
+                counted = _counted(connection, results)
+        return Surroundings(stored, more, files, saved, home, counted)
 
-    return await _in_time(database, read) or Surroundings()
-
-
-async def _home(database: Database, request: Request, query: Query) -> StartPage | None:
-    if query.text or query.filters or request.args.get("sort") or request.args.get("_next"):
-        return None
-    home = await _in_time(database, read_start_page)
-    return masking.masked_record(home) if settings.redacts(database.ds) else home
-
-
-async def _facets(database: Database, results: Results) -> Facets | None:
-    if results.statement is None or _is_empty(results):
-        return None
-    return await _in_time(database, lambda connection: count_facets(connection, results))
-
-
-async def _in_time(database: Database, read: Callable[[sqlite3.Connection], T]) -> T | None:
-    try:
+    with suppress(PageError):
         return await read_index(database, read)
-    except PageError:
-        return None
+    return Surroundings()
+
+
+def _counted(connection: sqlite3.Connection, results: Results) -> Facets | None:
+    is_counted = results.statement is not None and not _is_empty(results)
+    return count_facets(connection, results) if is_counted else None
 
 
 def _is_empty(results: Results) -> bool:
@@ -230,12 +227,10 @@ async def _results_page(
 ) -> Response:
     datasette, results = database.ds, response.results
     unknown = [name for name in request.args if name not in openapi.parameters(".json")]
-    around, counted, home = await asyncio.gather(
-        _surroundings(database, results),
-        _facets(database, results),
-        _home(database, request, results.plan.query),
-    )
+    around = await _surroundings(database, request, results)
+    counted, home = around.facets, around.home
     context = {
+        "fresh": await freshness.freshness(datasette, around.stored),
         **form_context(urls),
         **await _results(urls, request, database, response, around),
         "json_url": replace(urls, path=f"{SEARCH_PATH}.json").search(drop=unknown),
@@ -290,7 +285,7 @@ async def _first_results(
     urls: Urls, request: Request, database: Database, response: SearchResponse
 ) -> Response:
     """Respond with results to show while somebody types; the page fetches the rest afterwards."""
-    around = await _surroundings(database, response.results)
+    around = await _surroundings(database, request, response.results)
     context = await _results(urls, request, database, response, around)
     # Notices about the text wait until the person pauses.
     plan = response.results.plan
@@ -429,7 +424,9 @@ async def _json(request: Request, database: Database, response: SearchResponse) 
     more: dict[str, Any] = {}
     if request.args.get("_facets") == "1":
         urls = Urls(datasette, request.args, f"{SEARCH_PATH}.json")
-        counted = await _facets(database, results)
+        counted = None
+        with suppress(PageError):
+            counted = await read_index(database, partial(_counted, results=results))
         groups = facets.facet_groups(urls, results.plan.query, counted) if counted else ()
         more["facets"] = {group.name: [*map(asdict, group.choices)] for group in groups}
     rerank = request.args.get("rerank") or None

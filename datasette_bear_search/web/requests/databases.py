@@ -36,9 +36,10 @@ searcher_of_request: ContextVar[tuple[Actor, Database] | None] = ContextVar(
 
 async def sidecar_databases(datasette: Datasette) -> list[Database]:
     for database in list(datasette.databases.values()):
-        path = Path(database.path or "")
+        if not database.path:  # in memory
+            continue
+        path, is_unknown = Path(database.path), database not in _is_sidecar
         is_half = index_file.is_half_committed(path)
-        is_unknown = database.path and database not in _is_sidecar
         if not (is_half or is_unknown) or index_file.is_locked(path, wait=0):
             continue
         if is_half:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from datasette.app import Datasette
 
 from ...index.file import metadata
-from ...index.file import sources as stored_sources
+from ...index.file.sources import StoredSource, read_sources
 from ...notes import counted, local_day, local_time
 from ...search.redaction import masking
 from ...sqlite import sqlite3
@@ -38,22 +38,28 @@ class Freshness:
 updaters: WeakKeyDictionary[Datasette, Updater] = WeakKeyDictionary()
 
 
-async def freshness(datasette: Datasette) -> Freshness | None:
-    """Return how fresh the index is; None if there is none or it can't be read."""
+# When the last run ended, and the sources.
+Stored = tuple[str | None, dict[str, StoredSource]]
+
+
+def stored_freshness(connection: sqlite3.Connection) -> Stored:
+    return metadata.get_meta(connection, "indexed"), read_sources(connection)
+
+
+async def freshness(datasette: Datasette, stored: Stored | None = None) -> Freshness | None:
+    """Return how fresh the index is; None if there is none or it can't be read.
+
+    :param stored: what the index says, if it has been read
+    """
     database = known_sidecar(datasette)
     if database is None:
         return None
-
-    def read(connection: sqlite3.Connection) -> tuple[str | None, int, dict[str, str]]:
-        sources = stored_sources.read_sources(connection)
-        problems = {name: stored.schedule for name, stored in sources.items() if stored.error}
-        notes = sum(stored.notes for stored in sources.values())
-        return metadata.get_meta(connection, "indexed"), notes, problems
-
     try:
-        indexed, notes, problems = await read_index(database, read)
+        indexed, sources = stored if stored else await read_index(database, stored_freshness)
     except PageError:
         return None
+    problems = {name: each.schedule for name, each in sources.items() if each.error}
+    notes = sum(each.notes for each in sources.values())
     updater = updaters.get(datasette)
     update_url, doing = None, ""
     if updater and may_write(database):

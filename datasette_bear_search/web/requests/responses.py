@@ -58,7 +58,8 @@ async def html_response(
     :param part: a template without coroutines; the page's template gets its HTML as ``part``
     """
     context["search_url"] = url(datasette, SEARCH_PATH)
-    context["fresh"] = await freshness(datasette)
+    if "fresh" not in context:
+        context["fresh"] = await freshness(datasette)
     context["bear_static"] = partial(static_url, datasette)
     if "json_url" in context:
         context["alternate_url_json"] = datasette.absolute_url(request, context["json_url"])

@@ -17,6 +17,7 @@ from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import vectors
 from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.ranking import statement_functions
 from datasette_bear_search.sqlite import sqlite3
 
 ROOT = Path(__file__).parents[3]
@@ -110,6 +111,12 @@ def test_each_statement_calls_each_function_once(library, monkeypatch, many):
     assert ("nearest_signs" in called) == (many == 1)
     with closing(sqlite3.connect(":memory:")) as connection:
         assert isinstance(connection, CountingConnection)
+
+
+def test_statement_makes_no_plan_of_a_search_that_has_one(library, monkeypatch):
+    monkeypatch.delattr(statement_functions, "plan")
+    for text, options in SEARCHES:
+        assert library.search(text, **options).results.statement, (text, options)
 
 
 def test_documented_statement_finds_what_a_search_finds(library):

@@ -168,6 +168,13 @@ async def test_kinds_are_counted(datasette):
     }
 
 
+@pytest.mark.parametrize("query", ["", "q=roof", "q=roof&source=bear", "tag=home"])
+async def test_many_notes_are_counted_like_few(datasette, monkeypatch, query):
+    few = (await answer(datasette, f"{query}&_facets=1"))["facets"]
+    monkeypatch.setattr(facets, "MANY_FOUND", 1)
+    assert (await answer(datasette, f"{query}&_facets=1"))["facets"] == few
+
+
 async def test_a_single_source_has_no_menu(datasette):
     assert "source" not in (await answer(datasette, "_facets=1"))["facets"]
 
