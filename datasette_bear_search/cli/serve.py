@@ -326,8 +326,13 @@ def _load_model(path: Path) -> None:
         get_embedder(model).warm_up()
 
 
-def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> Task:
-    """Return what to index: the known and configured sources, and those at these locations."""
+def _task(
+    path: Path, source: SourceConfig | None, locations: Sequence[str], model: str | None = None
+) -> Task:
+    """Return what to index: the known and configured sources, and those at these locations.
+
+    :param model: one that the person chose; the present one is used if it can't be had
+    """
     from ..index.updater import Task
 
     library = Library(path)
@@ -337,8 +342,9 @@ def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> 
     configs: Sequence[SourceConfig] = ()
     if known or locations or (configuration and configuration.sources):
         configs = selection.select(known, configuration, paths=locations, everything=True).read
-    embedder = library.embedder()
-    return Task(configs, embedder.name if embedder else None)
+    present, chosen = library.embedder(), library.embedder(model) if model else None
+    names = [each.name for each in (chosen, present) if each is not None]
+    return Task(configs, *names[:2] if names else (None,))
 
 
 @contextmanager

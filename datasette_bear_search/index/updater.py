@@ -45,6 +45,7 @@ NICENESS = 5 if HAS_IDLE_THREADS else 19
 TEXTS_AT_ONCE, NOTES_AT_ONCE, REST, LONGEST_WAIT = 16, 250, 0.5, 10.0
 # At the end of the line that tells people about progress, a share.
 LEARNING = "Learning meanings… {:.0%} (words are searchable already)"
+DOWNLOADING = "Downloading the model {}… (words are searchable already)"
 GIVE_WAY = "give way"  # what the process is told when somebody searches
 
 
@@ -54,6 +55,7 @@ class Task:
 
     configs: Sequence[SourceConfig]
     model: str | None
+    fallback: str | None = None  # the model to use if that one can't be had
 
 
 @dataclass(frozen=True)
@@ -71,13 +73,14 @@ class Updater:
     def __init__(
         self,
         path: Path,
-        select: Callable[[Sequence[str]], Task],
+        select: Callable[[Sequence[str], str | None], Task],
         *,
         watches: bool = True,
         on_vectors: Callable[[], None] = lambda: None,
     ) -> None:
         """
-        :param select: locations to add → what to index
+        :param select: locations to add, the model to change to (None: the present one) → what to
+            index
         :param on_vectors: called when the first vectors have been made
         """
         self.activity = Activity()
@@ -100,10 +103,13 @@ class Updater:
         for work in (self._send, self._listen):
             threading.Thread(target=work, daemon=True).start()
 
-    def update(self, locations: Sequence[str] = ()) -> None:
-        """Bring the index up to date with its sources and those at ``locations``."""
+    def update(self, locations: Sequence[str] = (), model: str | None = None) -> None:
+        """Bring the index up to date with its sources and those at ``locations``.
+
+        :param model: one that the person chose, to change to
+        """
         try:
-            task = self._select(locations)
+            task = self._select(locations, model)
         except (ForeseenError, sqlite3.Error) as error:
             self.activity = replace(self.activity, problems={"": str(error)})
             return
@@ -200,11 +206,9 @@ class _Worker(watch.Watcher):
             on_text=self._on_text,
             on_embedded=self._on_embedded,
         )
-        embedder = None
-        if task.model:
-            embedder = registry.get_embedder(task.model)
-            embedder.may_download = True
-            embedder = cast(Embedder, _IdleModel(embedder, last_search))
+        self._idle_model = partial(_idle_model, last_search)
+        self._fallback, self._failure = task.fallback, ""
+        embedder = self._idle_model(task.model) if task.model else None
         super().__init__(
             path, task.configs, embedder, say=lambda message: None, quiet=True, hooks=hooks
         )
@@ -212,6 +216,12 @@ class _Worker(watch.Watcher):
     def _update_due(self) -> None:
         self._found, self._commits = {}, 0
         super()._update_due()
+        if self._fallback and self._embedder is not None and self._embedder.failure:
+            self._failure = f"{self._embedder.failure} Until then, {self._fallback} is used."
+            self._embedder, self._fallback = self._idle_model(self._fallback), None
+            self._trouble[""] = ""
+            self._plan(self._configs, 0)
+            super()._update_due()
         if self._embedder is not None and not self._is_ending:
             self._prepare_model(self._embedder)
         self._tell("")
@@ -236,14 +246,21 @@ class _Worker(watch.Watcher):
         _await_quiet(last_search)
 
     def _on_text(self, report: Report) -> None:
-        if self._embedder is not None and report.pending:
-            self._tell(LEARNING.format(0))
+        if self._embedder is None:
+            return
+        with suppress(ModelUnavailable):  # the run says why
+            if not registry.is_here(self._embedder.name):
+                self._tell(DOWNLOADING.format(self._embedder.name))
+            elif report.pending:
+                self._tell(LEARNING.format(0))
 
     def _on_embedded(self, done: int, total: int) -> None:
         self._tell(LEARNING.format(done / max(total, 1)), embeds=True)
 
     def _tell(self, doing: str, *, embeds: bool = False) -> None:
         problems = {source: said for source, said in self._trouble.items() if said}
+        if self._failure:
+            problems[""] = " ".join(filter(None, (self._failure, problems.get(""))))
         activity = Activity(doing, problems, embeds)
         if activity != self._said:
             self._said = activity
@@ -264,6 +281,12 @@ def _await_quiet(last_search: Any) -> None:
     longest = time.monotonic() + LONGEST_WAIT
     while time.monotonic() < min(longest, last_search.value + REST):
         time.sleep(0.05)
+
+
+def _idle_model(last_search: Any, name: str) -> Embedder:
+    embedder = registry.get_embedder(name)
+    embedder.may_download = True
+    return cast(Embedder, _IdleModel(embedder, last_search))
 
 
 class _IdleModel:
