@@ -41,8 +41,10 @@ HAS_IDLE_THREADS = hasattr(os, "SCHED_IDLE")
 NICENESS = 5 if HAS_IDLE_THREADS else 19
 # Even idle threads raised the p95 of a search by 55 %. So the texts for the model and the notes to
 # write come in batches of .4 s of work. Before the next batch, nobody must have searched for REST
-# seconds, but the wait is LONGEST_WAIT at most.
+# seconds, but the wait is LONGEST_WAIT at most. While people search on and on, the model still gets
+# the texts of .1 s each MODEL_WAIT seconds, so that vectors are made some day.
 TEXTS_AT_ONCE, NOTES_AT_ONCE, REST, LONGEST_WAIT = 16, 250, 0.5, 10.0
+TEXTS_WHILE_SEARCHING, MODEL_WAIT = 4, 1.0
 # At the end of the line that tells people about progress, a share.
 LEARNING = "Learning meanings… {:.0%} (words are searchable already)"
 DOWNLOADING = "Downloading the model {}… (words are searchable already)"
@@ -277,10 +279,12 @@ def progress(found: Mapping[str, int], done: int) -> str:
     return f"Indexing {counted(notes, 'note')} from {names}…{share}"
 
 
-def _await_quiet(last_search: Any) -> None:
-    longest = time.monotonic() + LONGEST_WAIT
-    while time.monotonic() < min(longest, last_search.value + REST):
+def _await_quiet(last_search: Any, longest: float = LONGEST_WAIT) -> bool:
+    """Wait until nobody searches, at most so many seconds; return whether that is so."""
+    end = time.monotonic() + longest
+    while time.monotonic() < min(end, last_search.value + REST):
         time.sleep(0.05)
+    return time.monotonic() >= last_search.value + REST
 
 
 def _idle_model(last_search: Any, name: str) -> Embedder:
@@ -305,9 +309,10 @@ class _IdleModel:
 
     def embed_documents(self, texts: Sequence[str]) -> list[bytes | None]:
         made: list[bytes | None] = []
-        for start in range(0, len(texts), TEXTS_AT_ONCE):
-            _await_quiet(self._last_search)
-            some = texts[start : start + TEXTS_AT_ONCE]
+        while len(made) < len(texts):
+            is_quiet = _await_quiet(self._last_search, MODEL_WAIT)
+            count = TEXTS_AT_ONCE if is_quiet else TEXTS_WHILE_SEARCHING
+            some = texts[len(made) : len(made) + count]
             made += self._pool.submit(self._embedder.embed_documents, some).result()
         return made
 
