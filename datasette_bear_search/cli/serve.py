@@ -348,7 +348,7 @@ def _task(
         model = with_choice(model, **configuration.prompts)
     present, chosen = library.embedder(), library.embedder(model) if model else None
     names = [each.name for each in (chosen, present) if each is not None]
-    return Task(configs, *names[:2] if names else (None,))
+    return Task(configs, *names) if names else Task(configs, None)
 
 
 @contextmanager

@@ -200,7 +200,7 @@ def _session(graph: bytes, weights: Sequence[Path], *, repack: bool) -> Any:
     options = SessionOptions()
     # Threads that spin while they wait for a query would keep a server's cores busy.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.add_session_config_entry("session.disable_prepacking", "01"[not repack])
+    options.add_session_config_entry("session.disable_prepacking", "0" if repack else "1")
     options.log_severity_level = 3  # errors
     if weights:
         # onnxruntime refuses files that are links, as those in the hub's cache are.

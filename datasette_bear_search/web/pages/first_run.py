@@ -14,7 +14,7 @@ from datasette.database import Database
 
 from ...embeddings import files
 from ...embeddings import registry as models
-from ...embeddings.names import CHOICES, Choice
+from ...embeddings.names import CHOICES, Choice, split_name
 from ...index.file import metadata
 from ...index.file.database import default_path
 from ...notes import ForeseenError
@@ -77,7 +77,8 @@ async def _present_model(database: Database) -> str:
     def read(connection: sqlite3.Connection) -> str | None:
         return metadata.get_meta(connection, "model")
 
-    return await errors.read_index(database, read) or models.default_model()
+    stored = await errors.read_index(database, read)
+    return split_name(stored or models.default_model())[0]
 
 
 def _models(present: str) -> list[ModelOffer]:
@@ -131,7 +132,7 @@ async def update_page(
             raise PageError(NOT_OFFERED, 400)
         if model == await _present_model(database):
             model = None
-    await asyncio.to_thread(updater.update, chosen, *[model] if model else ())
+    await asyncio.to_thread(updater.update, chosen, *([model] if model else ()))
     return Response.redirect(page_before(datasette, request), status=303)
 
 
