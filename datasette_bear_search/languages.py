@@ -68,7 +68,8 @@ _MARKS = (
 WORD = re.compile(rf"[{UNSPACED}]+|(?:[^\W_{UNSPACED}]|[{_MARKS}\ue000-\uf8ff])+")
 # What may be a symbol. A flag is two letters that are symbols.
 _SIGN = re.compile(r"[\U0001f1e6-\U0001f1ff]{1,2}|[^\x00-\xa1\w\s]")
-TOKEN = re.compile(f"{WORD.pattern}|{_SIGN.pattern}")
+# A pattern, since it takes 3 ms to compile, and few texts need it.
+TOKEN = f"{WORD.pattern}|{_SIGN.pattern}"
 # Signs that Unicode counts as symbols, but that stand for an apostrophe, draw tables, color an
 # emoji, or replace a character. Those of ASCII are syntax of Markdown and programs: as tokens, they
 # would part the words of phrases. A search for such signs alone looks for the text as it is.
@@ -76,7 +77,6 @@ _NO_SYMBOL = re.compile(
     "[\xb4\u0384\u0385\u1fbd-\u1fff\u2500-\u259f\ufffc\ufffd\U0001f3fb-\U0001f3ff]"
 )
 _ASCII = bytes(range(128))
-_HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 # Increase this when ``indexed`` returns other words for a text.
 _RULES = 4
@@ -94,7 +94,7 @@ class Word(NamedTuple):
 
 def is_unspaced(text: str) -> bool:
     """Return whether a text has characters of scripts without spaces between words."""
-    return not text.isascii() and bool(_HAS_UNSPACED.search(text))
+    return not text.isascii() and bool(re.search(f"[{UNSPACED}]", text))
 
 
 def is_symbol(sign: str) -> bool:
@@ -119,7 +119,7 @@ def tokens(text: str) -> list[str]:
 def _matches(text: str) -> Iterator[re.Match[str]]:
     if not _has_signs(text):
         return WORD.finditer(text)
-    found = TOKEN.finditer(text)
+    found = re.finditer(TOKEN, text)
     return (match for match in found if WORD.match(match[0]) or is_symbol(match[0]))
 
 

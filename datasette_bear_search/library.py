@@ -452,9 +452,15 @@ class Library:
         return known, config.read_configuration(found, known) if found else None
 
     def embedder(
-        self, model: str | None = None, *, semantic: bool | None = None
+        self,
+        model: str | None = None,
+        *,
+        semantic: bool | None = None,
+        config_path: Path | None = None,
     ) -> Embedder | None:
         """Return the model that a run would use; None if it would make no vectors.
+
+        A new index's model gets the prompts that the configuration file sets.
 
         :param model: its name; this machine trusts it from now on
         """
@@ -469,9 +475,16 @@ class Library:
             embedder = registry.trust(names.given(model))
         else:
             stored = database.stored(self.path, metadata.NEXT_MODEL) or database.stored(self.path)
-            embedder = registry.get_embedder(stored or registry.default_model())
+            embedder = registry.get_embedder(stored or self._first_model(config_path))
         embedder.may_download = True
         return embedder
+
+    def _first_model(self, config_path: Path | None) -> str:
+        from .embeddings import registry
+
+        _, configuration = self.known_sources(config_path)
+        prompts = configuration.prompts if configuration else {}
+        return registry.with_choice(registry.default_model(), **prompts)
 
     def _selection(
         self, sources: Sequence[Place], remove: Collection[str] = (), *, everything: bool = False

@@ -174,14 +174,22 @@ def test_all_that_was_written_is_removed_after_asking(
     before = '{"mcpServers": {"other": {"command": "x"}}}'
     (home / ".cursor" / "mcp.json").write_text(before)
     ask("bear-mcp", "--install", "cursor", "--yes", "--sidecar", str(sidecar_path))
+    bundle, skill, other = (home / each for each in ("notes.mcpb", "skills", "other.mcpb"))
+    for path in (bundle, other):
+        ask("bear-mcp", "--bundle", str(path), "--yes")
+    ask("bear-mcp", "--skill", str(skill), "--yes")
+    other.write_text("another program's by now")
     for folder in ("data", "cache"):
         (home / folder / NAME / "models").mkdir(parents=True)
     listed = ask("bear-uninstall", "--sidecar", str(sidecar_path), says="n\n", status=1)
-    for path in (sidecar_path, home / "data" / NAME, home / "cache" / NAME, ".cursor/mcp.json"):
+    written = (sidecar_path, bundle, skill / "search-notes" / "SKILL.md")
+    for path in (*written, home / "data" / NAME, home / "cache" / NAME, ".cursor/mcp.json"):
         assert str(path) in listed
     assert sidecar_path.exists()
     assert str(library) not in listed
     ask("bear-uninstall", "--sidecar", str(sidecar_path), "--yes")
+    assert other.read_text() == "another program's by now"
+    other.unlink()
     left = [path for path in home.rglob("*") if path.is_file() and path != library]
     assert left == [home / ".cursor" / "mcp.json"]
     assert json.loads(left[0].read_text()) == json.loads(before)

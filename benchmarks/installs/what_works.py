@@ -3,9 +3,9 @@
 
     what_works.py
 
-Needs uv and the package registry; nothing is downloaded but metadata. The megabytes are those of
-the wheels. ``base`` is the package alone, ``bundled`` has the extra, ``light`` is
-requirements-light.txt with its pinned versions.
+Needs uv (``pip install uv packaging``), Python 3.11 and the package registry; only metadata is
+downloaded. The megabytes are those of the wheels. ``base`` is the package alone, ``bundled`` has
+the extra, ``light`` is requirements-light.txt with its pinned versions.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import tomllib
 from packaging import tags
 from packaging.utils import parse_wheel_filename
-
-if sys.version_info >= (3, 11):
-    import tomllib
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "installation.md"
@@ -41,30 +39,37 @@ PLATFORMS = {
     "macOS 14, Intel": ("x86_64-apple-darwin", [*tags.mac_platforms((14, 0), "x86_64")]),
     "Windows, x86_64": ("x86_64-pc-windows-msvc", ["win_amd64"]),
 }
+NAME = "datasette-bear-search"
+# Kind → what is required, with the wheel of this checkout in place of {wheel}, and uv's options. A
+# wheel, since uv runs no setup.py where only wheels are allowed.
 KINDS = {
-    "base": ["setup.py"],
-    "bundled": ["setup.py", "--extra", "bundled"],
-    "light": ["requirements-light.txt", "--no-deps"],
+    "base": (f"{NAME} @ {{wheel}}", []),
+    "bundled": (f"{NAME}[bundled] @ {{wheel}}", []),
+    "light": ((ROOT / "requirements-light.txt").read_text(), ["--no-deps"]),
 }
 # What makes vectors; without both, notes are found by their words.
 MODELS, RUNTIME = "sentence-transformers", "onnxruntime"
 
 
-def resolve(kind: str, platform: str, python: str) -> list[dict[str, Any]] | str:
-    """Return the packages that would be installed, or why that can't be resolved."""
+def resolve(wheel: Path, kind: str, platform: str, python: str) -> list[dict[str, Any]] | str:
+    """Return the packages that would be installed beside this one, or why there is no solution."""
     name, _ = PLATFORMS[platform]
+    required, options = KINDS[kind]
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder, "pylock.toml")
-        command = ["uv", "pip", "compile", "--quiet", *KINDS[kind], "--only-binary", ":all:"]
-        command += ["--python-platform", name, "--python-version", python]
+        given, out = Path(folder, "required.txt"), Path(folder, "pylock.toml")
+        given.write_text(required.format(wheel=wheel.as_uri()))
+        command = ["uv", "pip", "compile", "--quiet", str(given), *options]
+        command += ["--only-binary", ":all:", "--python-platform", name]
+        command += ["--python-version", python, "--format", "pylock.toml", "-o", str(out)]
         environment = {**os.environ, "MACOSX_DEPLOYMENT_TARGET": "14.0"}
-        ended = subprocess.run(
-            [*command, "--format", "pylock.toml", "-o", str(out)],
-            cwd=ROOT, env=environment, capture_output=True, text=True,
-        )  # fmt: skip
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True)
         if ended.returncode:
-            return " ".join(ended.stderr.split())
-        return list(tomllib.loads(out.read_text())["packages"])
+            why = " ".join(ended.stderr.split())
+            if "No solution found" not in why:  # it says nothing about the packages
+                sys.exit(f"uv failed: {why}")
+            return why
+        packages: list[dict[str, Any]] = tomllib.loads(out.read_text())["packages"]
+        return [each for each in packages if each["name"] != NAME]
 
 
 def megabytes(packages: Sequence[dict[str, Any]], platform: str, python: str) -> float:
@@ -78,11 +83,11 @@ def megabytes(packages: Sequence[dict[str, Any]], platform: str, python: str) ->
         name = wheel.get("name") or wheel["url"].rpartition("/")[2]
         return min((ranks.get(tag, 9**9) for tag in parse_wheel_filename(name)[3]), default=9**9)
 
-    return sum(min(each["wheels"], key=rank).get("size", 0) for each in packages) / 1e6
+    return sum(min(each["wheels"], key=rank)["size"] for each in packages) / 1e6
 
 
-def cell(kind: str, platform: str, python: str) -> str:
-    found = resolve(kind, platform, python)
+def cell(wheel: Path, kind: str, platform: str, python: str) -> str:
+    found = resolve(wheel, kind, platform, python)
     if isinstance(found, str):
         print(f"{kind}, {platform}, Python {python}: {found}", file=sys.stderr)
         return "–"
@@ -90,18 +95,21 @@ def cell(kind: str, platform: str, python: str) -> str:
     return f"{megabytes(found, platform, python):,.0f}{'' if makes_vectors else ' ʷ'}"
 
 
-def table() -> Iterator[str]:
+def table(wheel: Path) -> Iterator[str]:
     yield f"| | installation | {' | '.join(f'Python {python}' for python in PYTHONS)} |"
     yield f"|---|---|{'---|' * len(PYTHONS)}"
     for platform in PLATFORMS:
         for kind in KINDS:
-            row = [platform, f"`{kind}`", *(cell(kind, platform, each) for each in PYTHONS)]
+            row = [platform, f"`{kind}`", *(cell(wheel, kind, platform, each) for each in PYTHONS)]
             print(row, file=sys.stderr)
             yield f"| {' | '.join(row)} |"
 
 
 if __name__ == "__main__":
-    rows = "\n".join(table())
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["uv", "build", "--quiet", "--wheel", "-o", folder, str(ROOT)], check=True)
+        [wheel] = Path(folder).glob("*.whl")
+        rows = "\n".join(table(wheel))
     made = f"{START}\nMegabytes to download, resolved on {date.today():%d %B %Y}:\n\n{rows}\n{END}"
     pattern = f"{re.escape(START)}.*?{re.escape(END)}"
     text = DOCUMENT.read_text()

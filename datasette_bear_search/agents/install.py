@@ -118,6 +118,29 @@ def backups() -> Iterator[Path]:
                 yield copy
 
 
+def remember(path: Path) -> None:
+    """Remember a bundle or a skill, which is where the person wanted it, for :func:`remembered`."""
+    with suppress(OSError):
+        _list_of_files().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with _list_of_files().open("a", encoding="utf-8") as file:
+            file.write(f"{path}\n")
+
+
+def remembered() -> Iterator[Path]:
+    """Yield the bundles and skills that were written, as far as they are there and still ours."""
+    with suppress(OSError):
+        for line in dict.fromkeys(_list_of_files().read_text(encoding="utf-8").splitlines()):
+            with suppress(OSError):
+                if b"bear-" in (path := Path(line)).read_bytes():
+                    yield path
+
+
+def _list_of_files() -> Path:
+    from platformdirs import user_data_path
+
+    return user_data_path("datasette-bear-search", appauthor=False) / "bundles-and-skills.txt"
+
+
 def unsafe_entries() -> Iterator[tuple[str, Path, list[str]]]:
     """Yield the app, the file and the options of each entry that runs ``python -m datasette``."""
     for app in MCP_CLIENTS:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcp.server import Server
 
 SERVER_NAME = "bear-search"
-INSTALL_MCP = "pip install 'datasette-bear-search[mcp]'"
+INSTALL_MCP = 'pip install "datasette-bear-search[mcp]"'
 # Notes are also resources, which people mention with @ in an assistant's app.
 MARKDOWN_TYPE = "text/markdown"
 # Notes in a page of the list, and titles that complete what was typed: the protocol's most.

@@ -164,10 +164,13 @@ def _model(path: Path, load_model: bool) -> Findings:
             yield Finding("model", says, None, fix)
     except ModelUnavailable as error:
         yield Finding("model", str(error), False, fix)
-    if any(name == choice for choice, _, _ in CHOICES):
-        for choice, purpose, size in CHOICES:
-            cost = f"{size} MB, datasette bear-index --model {choice}" if size else "installed"
-            yield Finding("choice", f"To choose from: {choice}, {purpose} ({cost})")
+    if any(name == each.model for each in CHOICES):
+        for each in CHOICES:
+            cost = f"{each.megabytes} MB to download; " if each.megabytes else ""
+            missing = registry.missing_package(each.model)
+            use = f"{f'{missing} && ' if missing else ''}datasette bear-index --model {each.model}"
+            says = f"To choose from: {each.model}, {each.purpose} ({cost}{each.figures}): {use}"
+            yield Finding("choice", says)
 
 
 def _reports() -> Findings:

@@ -85,7 +85,9 @@ class Options:
         return Library(self.sidecar_path)
 
     def embedder(self) -> Embedder | None:
-        return self.library.embedder(self.model, semantic=self.semantic)
+        return self.library.embedder(
+            self.model, semantic=self.semantic, config_path=self.config_path
+        )
 
     def say(self, *lines: str) -> None:
         if not self.quiet:
@@ -232,7 +234,7 @@ def _chosen_model(options: Options, configured: Configuration | None) -> str | N
     choice = {"dimensions": options.dimensions, **prompts}
     typed = {key: value for key, value in choice.items() if value is not None}
     chosen = {**(configured.prompts if configured else {}), **typed}
-    whole = options.library.embedder(options.model, semantic=bool(typed) or options.semantic)
+    whole = replace(options, semantic=bool(typed) or options.semantic).embedder()
     if whole is None or not chosen:
         return options.model
     if not (options.model or typed) and _has_prompts(options.library.path, chosen):

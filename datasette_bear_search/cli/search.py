@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -128,6 +129,8 @@ def bear_search(
     The exit status is 0 if there are results (weaker matches, too, without --found), 1 if there are
     none, and 2 if the search failed.
     """
+    # Before numpy is imported: OpenBLAS's threads spin for .03 s of processor and do nothing here.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from .. import Library
     from . import terminal
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import Library
-from ..embeddings.registry import get_embedder
+from ..embeddings.registry import get_embedder, with_choice
 from ..index import config, selection
 from ..index.file import database, schema
 from ..notes import ForeseenError, counted
@@ -234,6 +234,8 @@ def _set_up(
             if not yes:
                 confirm("Write it?")
             backup = install.write(path, text)
+            if app is None:
+                install.remember(path)
             echo(f"Written.{f' The previous version is in {backup}.' if backup else ''}")
     if app:
         echo(f"Restart {app} and ask it something about your notes.")
@@ -326,8 +328,13 @@ def _load_model(path: Path) -> None:
         get_embedder(model).warm_up()
 
 
-def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> Task:
-    """Return what to index: the known and configured sources, and those at these locations."""
+def _task(
+    path: Path, source: SourceConfig | None, locations: Sequence[str], model: str | None = None
+) -> Task:
+    """Return what to index: the known and configured sources, and those at these locations.
+
+    :param model: one that the person chose; the present one is used if it can't be had
+    """
     from ..index.updater import Task
 
     library = Library(path)
@@ -337,8 +344,11 @@ def _task(path: Path, source: SourceConfig | None, locations: Sequence[str]) -> 
     configs: Sequence[SourceConfig] = ()
     if known or locations or (configuration and configuration.sources):
         configs = selection.select(known, configuration, paths=locations, everything=True).read
-    embedder = library.embedder()
-    return Task(configs, embedder.name if embedder else None)
+    if model and configuration:
+        model = with_choice(model, **configuration.prompts)
+    present, chosen = library.embedder(), library.embedder(model) if model else None
+    names = [each.name for each in (chosen, present) if each is not None]
+    return Task(configs, *names) if names else Task(configs, None)
 
 
 @contextmanager

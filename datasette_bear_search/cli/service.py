@@ -111,6 +111,7 @@ def files_we_wrote(index: Path, service: Service) -> Iterator[Path]:
         if link.is_symlink() and "bear-search" in os.readlink(link):
             yield link
     yield from install.backups()
+    yield from install.remembered()
 
 
 def remove(path: Path) -> None:
@@ -137,7 +138,7 @@ def link() -> str:
     if script is None or is_in_uv_cache(script):
         raise ForeseenError(
             "There is no lasting bear-search to link. Install it with: uv tool install "
-            "'datasette-bear-search[bundled]'"
+            '"datasette-bear-search[bundled]"'
         )
     place = link_path()
     if sys.platform == "win32":

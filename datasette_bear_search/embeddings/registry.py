@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from ..hookspecs import hooks
-from . import files, names
+from . import files, loading, names
 from .backends import servers
 from .base import Embedder, ModelChoice, broken_model
 from .files import BUNDLED_PACKAGE
@@ -87,6 +87,14 @@ def is_here(model: str) -> bool:
         return True
     files.check_name(found.name)
     return files.model_folder(found.name) is not None
+
+
+def missing_package(model: str) -> str | None:
+    """Return the command that installs what a model of ours or of the hub needs to run here."""
+    if model == BUNDLED:
+        return None if files.bundled_folder() else files.INSTALL_BUNDLED
+    has_library = find_spec("sentence_transformers") is not None
+    return None if has_library or get_embedder(model).loads_fast() else loading.INSTALL_LIBRARY
 
 
 def is_token(model: str | None, word: str) -> bool:

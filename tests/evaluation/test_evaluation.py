@@ -308,7 +308,7 @@ def test_a_missing_library_gives_an_error_before_anything_is_indexed(
 ):
     monkeypatch.setattr(evaluation, "find_spec", lambda name: None)
     message = bear_eval(collection(), fails=True).output
-    assert "datasette install 'datasette-bear-search[eval]'" in message
+    assert 'datasette install "datasette-bear-search[eval]"' in message
     assert not (tmp_path / "cache").exists()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 from datasette.app import Datasette
@@ -21,6 +22,8 @@ from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.index.file import database, metadata, vectors
 from datasette_bear_search.index.run import embedding
 from datasette_bear_search.index.run.report import Hooks
+from datasette_bear_search.index.updater import Activity
+from datasette_bear_search.web.requests import freshness
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 OTHER, SHORT = "test/other", "test/short"
@@ -151,6 +154,21 @@ def test_a_library_in_another_language_is_offered_a_multilingual_model(indexed, 
     assert ("--model intfloat/multilingual-e5-small" in page) == is_offered
     with closing(database.connect(indexed.path)) as connection:
         assert (metadata.model_offer(connection) is not None) == is_offered
+
+
+def test_the_offer_is_a_button_where_the_page_may_write(indexed, monkeypatch):
+    set_languages(indexed, ro=0.9)
+    datasette = Datasette([str(indexed.path)])
+    freshness.updaters[datasette] = SimpleNamespace(
+        activity=Activity(), watches=True, has_notes=1, give_way=lambda: None
+    )
+    button = 'name="model" value="intfloat/multilingual-e5-small"'
+    page = asyncio.run(datasette.client.get("/-/bear-search")).text
+    assert button in page
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    page = asyncio.run(datasette.client.get("/-/bear-search")).text
+    assert button not in page
+    assert "pip install sentence-transformers &amp;&amp; datasette bear-index --model" in page
 
 
 def test_an_index_run_ends_with_the_offer(indexed, bear_index, write, monkeypatch):

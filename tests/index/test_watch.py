@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -280,8 +281,10 @@ def test_a_model_waits_while_somebody_searches_but_not_forever(monkeypatch):
     assert second == start
     last_search.value = 10_000.0  # searches never stop
     batches.clear()
-    embedder.embed_documents(texts[:1])
-    assert batches[0][0] - start == pytest.approx(updater.LONGEST_WAIT, abs=0.11)
+    embedder.embed_documents(texts)
+    assert [size for _, size in batches] == [4] * 5  # less at once, but each second
+    waits = [later - earlier for (earlier, _), (later, _) in pairwise([(start, 0), *batches])]
+    assert waits == pytest.approx([updater.MODEL_WAIT] * 5, abs=0.11)
 
 
 def test_the_process_ends_quietly_if_the_server_ends_before_it_has_begun():

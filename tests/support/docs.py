@@ -21,7 +21,7 @@ from platformdirs.windows import Windows
 
 from datasette_bear_search.agents import install
 from datasette_bear_search.embeddings.files import cache_folder
-from datasette_bear_search.embeddings.names import trusted_models
+from datasette_bear_search.embeddings.names import CHOICES, trusted_models
 from datasette_bear_search.index.config import default_path as configuration_path
 from datasette_bear_search.index.file.database import default_path as index_path
 from datasette_bear_search.service import Service
@@ -87,6 +87,18 @@ FILES: dict[str, Callable[[str], Path]] = {
     "the service": lambda platform: Service(platform=platform, home=Path(HOME)).file,
     "its log": lambda platform: Service(platform=platform, home=Path(HOME)).log,
 }
+
+
+def table_of_models() -> str:
+    """Return the models to choose from, as a table in Markdown."""
+    languages = list(CHOICES[0].measured)
+    rows = [["", "model", "to download", "English, published"], ["---"] * (4 + len(languages))]
+    rows[0] += [f"measured here: {languages[0]}", *languages[1:]]
+    for each in CHOICES:
+        size = f"{each.megabytes} MB" if each.megabytes else "nothing"
+        measured = (each.measured.get(language, "") for language in languages)
+        rows.append([each.purpose, f"`{each.model}`", size, each.published, *measured])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def table_of_files() -> str:

@@ -76,7 +76,7 @@ class SentenceTransformerEmbedder(Embedder):
     def default_prompts(self) -> Prompts:
         own = self._onnx.prompts if self._onnx is not None else _own_prompts(self._model)
         # A static model may be made from one with prompts, but doesn't read a text as a whole.
-        if any(own) or self.is_static:
+        if any(own) or self.is_static or self._source == BUNDLED:
             return own
         folder = files.model_folder(self._source)
         return prompts.for_names(self._source, *(cards.names(folder) if folder else ()))

@@ -7,6 +7,7 @@ import math
 from contextlib import suppress
 from typing import TypeVar
 
+from ...embeddings import registry
 from ...embeddings.names import CHOICES, MULTILINGUAL_MODEL
 from ...sqlite import read_value, sqlite3
 
@@ -102,12 +103,13 @@ def model_offer(connection: sqlite3.Connection) -> str | None:
         or get_meta(connection, NEXT_MODEL)
     ):
         return None
-    size = next(size for name, _, size in CHOICES if name == MULTILINGUAL_MODEL)
+    size = next(each.megabytes for each in CHOICES if each.model == MULTILINGUAL_MODEL)
+    install = registry.missing_package(MULTILINGUAL_MODEL)
     return (
         f"Most notes are in a language ({main}) that the model {get_meta(connection, 'model')} "
         "wasn't made for, so they are found by words, but hardly by meaning. To use a model for "
         f"many languages ({size} MB to download, once; searching works meanwhile), run: "
-        f"datasette bear-index --model {MULTILINGUAL_MODEL}"
+        f"{f'{install} && ' if install else ''}datasette bear-index --model {MULTILINGUAL_MODEL}"
     )
 
 

@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -410,6 +409,8 @@ def count_changes(connection: sqlite3.Connection, stored: StoredSource) -> int:
 
 def reader_version() -> str | None:
     """Return the version of this package, and whether it reads PDFs: others may read other text."""
+    from importlib.metadata import PackageNotFoundError, version
+
     suffix = "+pdf" if pdf.is_installed() else ""
     try:
         return version("datasette-bear-search") + suffix

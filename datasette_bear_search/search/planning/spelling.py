@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
-from importlib.metadata import version
+from importlib.util import find_spec
 from mmap import ACCESS_READ, mmap
+from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
@@ -282,8 +283,8 @@ def dictionary() -> Sequence[int]:
     from platformdirs import user_cache_path
 
     folder = user_cache_path("datasette-bear-search", appauthor=False)
-    path = folder / f"dictionary-{version('pyspellchecker')}.bin"
     try:
+        path = folder / f"dictionary-{_content_of_dictionaries()}.bin"
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
             with NamedTemporaryFile(dir=folder, delete=False) as new:
@@ -293,6 +294,13 @@ def dictionary() -> Sequence[int]:
             return memoryview(mmap(file.fileno(), 0, access=ACCESS_READ)).cast("Q")
     except (OSError, TypeError, ValueError):  # a full disk, or a file that was cut off
         return _hashes_of_words()
+
+
+def _content_of_dictionaries() -> str:
+    # Not the package's version: to import importlib.metadata takes longer than all of this.
+    package = Path(find_spec("spellchecker").origin)  # type: ignore[union-attr, arg-type]
+    files = sorted((each.name, each.stat().st_size) for each in package.parent.rglob("*.gz"))
+    return blake2b(repr(files).encode(), digest_size=8).hexdigest()
 
 
 def _hashes_of_words() -> array[int]:

@@ -24,7 +24,6 @@ from ...query import fts5
 from ...query.fts5 import unique
 from ..planning import spelling
 from ..results.marks import CHARACTERS
-from .named_secrets import described, named_secrets
 
 if TYPE_CHECKING:
     from ...query.suggest import Suggestions
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 MASK = "●"
 
-INSTALL_REDACT = "pip install 'datasette-bear-search[redact]'"
+INSTALL_REDACT = 'pip install "datasette-bear-search[redact]"'
 
 # Characters of a long text to read around a part of it, because a secret that is cut off may not be
 # recognized. A private key of 4,096 bits has 3,300.
@@ -248,6 +247,8 @@ def _texts(
 
 
 def _secrets(text: str) -> tuple[tuple[int, int], ...]:
+    from .named_secrets import named_secrets
+
     readable, places = _without_unread(text)
     rules = (_private_keys, named_secrets, _tokens, _numbers)
     found = [span for rule in rules for span in rule(readable)]
@@ -351,6 +352,8 @@ def _tokens(text: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _known_tokens() -> re.Pattern[str]:
+    from .named_secrets import described
+
     return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(described()['tokens'])})")
 
 

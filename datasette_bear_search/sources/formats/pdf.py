@@ -21,7 +21,7 @@ from ..base import Unreadable
 if TYPE_CHECKING:
     from subprocess import Popen
 
-INSTALL_PDF = "pip install 'datasette-bear-search[pdf]'"
+INSTALL_PDF = 'pip install "datasette-bear-search[pdf]"'
 
 # Seconds until the process is killed. A book of 400 pages takes half a second.
 SECONDS = 20

@@ -47,7 +47,7 @@ def marked_words_html(text: str, words: frozenset[str]) -> str:
         return escape(text)
     # In scripts without spaces, words are inside longer runs that look like one word.
     parts = sorted(filter(is_unspaced, words), key=len, reverse=True)
-    around = re.compile(f"({'|'.join([*map(re.escape, parts), TOKEN.pattern])})", re.IGNORECASE)
+    around = re.compile(f"({'|'.join([*map(re.escape, parts), TOKEN])})", re.IGNORECASE)
     return "".join(
         f"<mark>{escape(piece)}</mark>" if piece.casefold() in words else escape(piece)
         for piece in around.split(text)

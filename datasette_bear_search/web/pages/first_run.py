@@ -12,11 +12,16 @@ from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
 
+from ...embeddings import files
+from ...embeddings import registry as models
+from ...embeddings.names import CHOICES, Choice, split_name
+from ...index.file import metadata
 from ...index.file.database import default_path
 from ...notes import ForeseenError
 from ...service import Service
 from ...sources import registry
 from ...sources.base import SourceConfig, SourceError
+from ...sqlite import sqlite3
 from ..api.openapi import SEARCH_PATH, UPDATE_PATH
 from ..requests import databases, errors, freshness, responses, settings, static_files, views
 from ..requests.errors import PageError
@@ -26,6 +31,15 @@ FIRST_RUN_TEMPLATE = "bear_first_run.html"
 
 UPDATES_OFF = "This Datasette never writes to the index. To update it, run: datasette bear-index"
 NOT_FOUND = "You can only choose notes that were found on this computer."
+NOT_OFFERED = "You can only choose a model that is offered here."
+
+
+@dataclass(frozen=True)
+class ModelOffer:
+    choice: Choice
+    is_here: bool
+    missing: str | None  # the command that installs what it needs
+    is_present: bool  # used if nothing is chosen
 
 
 @dataclass(frozen=True)
@@ -52,10 +66,32 @@ async def first_run(datasette: Datasette, request: Request, database: Database) 
     service = service_of(database)
     context = {
         "offers": [await asyncio.to_thread(_offer, each) for each in installed],
+        "models": await asyncio.to_thread(_models, await _present_model(database)),
         "service": service,
         "keeps_running": service.is_installed,
     }
     return await responses.html_response(FIRST_RUN_TEMPLATE, datasette, request, context)
+
+
+async def _present_model(database: Database) -> str:
+    def read(connection: sqlite3.Connection) -> str | None:
+        return metadata.get_meta(connection, "model")
+
+    stored = await errors.read_index(database, read)
+    return split_name(stored or models.default_model())[0]
+
+
+def _models(present: str) -> list[ModelOffer]:
+    return [
+        ModelOffer(
+            each,
+            files.model_folder(each.model) is not None,
+            models.missing_package(each.model),
+            each.model == present,
+        )
+        for each in CHOICES
+        if each.megabytes or files.model_folder(each.model)
+    ]
 
 
 def _offer(config: SourceConfig) -> Offer:
@@ -90,7 +126,13 @@ async def update_page(
     found = {config.location for config in await asyncio.to_thread(registry.installed)}
     if not found.issuperset(chosen):
         raise PageError(NOT_FOUND, 400)
-    await asyncio.to_thread(updater.update, chosen)
+    model = form.get("model")
+    if model is not None:
+        if model not in [each.model for each in CHOICES]:  # nor load any other model
+            raise PageError(NOT_OFFERED, 400)
+        if model == await _present_model(database):
+            model = None
+    await asyncio.to_thread(updater.update, chosen, *([model] if model else ()))
     return Response.redirect(page_before(datasette, request), status=303)
 
 

@@ -14,6 +14,8 @@ from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
 
+from ...embeddings.names import MULTILINGUAL_MODEL
+from ...embeddings.registry import missing_package
 from ...library import Library
 from ...markdown import plain_text
 from ...notes import ForeseenError, local_day
@@ -261,6 +263,8 @@ async def _results_page(
         this = urls.search(drop=(*OF_ONE_LIST, JUDGE)).partition("?")[2]
         context |= {"save_url": databases.url(datasette, SAVE_PATH), "search": this}
         context["is_saved"] = this in around.saved
+        if not missing_package(MULTILINGUAL_MODEL):
+            context["offered_model"] = MULTILINGUAL_MODEL
     if home is not None:
         recent = [hit for hit in results.hits if not hit.archived][:START_PAGE_NOTES]
         context |= {

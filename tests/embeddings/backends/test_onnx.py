@@ -275,6 +275,18 @@ def test_another_environment_uses_the_same_export(library_and_onnx, models, own_
     assert kept() == before
 
 
+def test_weights_are_repacked_only_for_many_queries(library_and_onnx, own_model, monkeypatch):
+    _, runtime = library_and_onnx(own_model, "mean")
+    model = runtime._onnx
+    reopen, reopened = model._open, []
+    monkeypatch.setattr(
+        model, "_open", lambda **options: reopened.append(options) or reopen(**options)
+    )
+    vectors = [runtime.encode(["roof"], is_query=True) for _ in range(onnx.REPACK_AFTER * 2)]
+    assert reopened == [{"repack": True}]
+    assert cosines(vectors[0], vectors[-1]).min() >= 0.999999
+
+
 # The library adds up static vectors in float16, too, so that an export isn't used there.
 @pytest.mark.parametrize(
     ("kind", "type"), [("mean", "float16"), ("mean", "bfloat16"), ("static", "bfloat16")]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
 import time
 from contextlib import closing
+from functools import partial
+from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import pytest
@@ -15,12 +18,23 @@ from datasette.app import Datasette
 from datasette_bear_search import service
 from datasette_bear_search.cli.serve import _task
 from datasette_bear_search.demo import BearNote
+from datasette_bear_search.embeddings import files
+from datasette_bear_search.embeddings import registry as registry_of_models
+from datasette_bear_search.embeddings.base import ModelUnavailable
+from datasette_bear_search.embeddings.names import (
+    BUNDLED,
+    CHOICES,
+    HUB_DEFAULT,
+    MULTILINGUAL_MODEL,
+)
 from datasette_bear_search.index import updater as index_updater
 from datasette_bear_search.index.file import database, metadata, sources
 from datasette_bear_search.sources import registry
 from datasette_bear_search.sources.bear import LOCATIONS
+from datasette_bear_search.web.pages import first_run
 from datasette_bear_search.web.requests import freshness
 from tests.support.bear_libraries import bear_library
+from tests.support.tiny_embedder import TINY
 
 pytestmark = [pytest.mark.datasette]
 
@@ -66,7 +80,7 @@ def served(home, monkeypatch):
     with database.open_for_writing(path) as connection:
         metadata.set_meta(connection, **{metadata.SEMANTIC: metadata.NO})
     datasette = Datasette([str(path)])
-    updater = index_updater.Updater(path, lambda locations: _task(path, None, locations))
+    updater = index_updater.Updater(path, partial(_task, path, None))
     freshness.updaters[datasette] = updater
     yield datasette
     updater.stop()
@@ -84,7 +98,7 @@ def test_apps_say_where_their_notes_are(home):
 @pytest.mark.asyncio
 async def test_ticked_sources_are_indexed_and_watched(home, served):
     page = (await served.client.get("/-/bear-search")).text
-    offers = [offer.split() for offer in re.findall(r"<strong>(.*?)<br>", page)]
+    offers = [offer.split() for offer in re.findall(r"checkbox.*?<strong>(.*?)<br>", page)]
     assert offers == [
         ["Bear</strong>:", "2", "notes"],
         ["Obsidian</strong>:", "1", "note"],
@@ -172,6 +186,82 @@ async def test_a_button_keeps_the_server_running(served, home, monkeypatch):
     response = await served.client.post(UPDATE, content=content, **options)
     assert response.status_code == 500
     assert "failed: No bus" in response.text
+
+
+# The choice of a model
+
+
+def radio_buttons(page: str) -> dict[str, str]:
+    """Return what the page says of each model, by its name."""
+    choices = re.findall(r'name="model" value="([^"]+)"(.*?)</p>', page, re.DOTALL)
+    return {model: " ".join(re.sub("<[^>]*>", " ", says).split()) for model, says in choices}
+
+
+@pytest.mark.asyncio
+async def test_models_are_offered_with_what_they_cost_and_how_good_they_are(served, monkeypatch):
+    monkeypatch.setattr(first_run.models, "missing_package", lambda model: None)
+    page = (await served.client.get("/-/bear-search")).text
+    says = radio_buttons(page)
+    assert [*says] == [each.model for each in CHOICES]
+    assert "MB" not in says[BUNDLED]
+    assert "English .990" in says[BUNDLED]
+    assert "133 MB to download" in says[HUB_DEFAULT]
+    assert "published .515" in says[HUB_DEFAULT]
+    assert "471 MB to download" in says[MULTILINGUAL_MODEL]
+    assert "German .979" in says[MULTILINGUAL_MODEL]
+    assert "disabled" not in page
+
+
+@pytest.mark.asyncio
+async def test_a_model_that_lacks_a_package_says_what_to_install(served, monkeypatch):
+    monkeypatch.setattr(registry_of_models, "find_spec", lambda name: None)
+    says = radio_buttons((await served.client.get("/-/bear-search")).text)
+    assert "disabled" in says[MULTILINGUAL_MODEL]
+    assert "pip install sentence-transformers" in says[MULTILINGUAL_MODEL]
+
+
+@pytest.mark.asyncio
+async def test_a_form_can_only_choose_models_that_are_offered(served, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        freshness.updaters[served], "update", lambda *arguments: asked.append(arguments)
+    )
+    monkeypatch.setattr(registry_of_models, "default_model", lambda: BUNDLED)
+
+    async def post(headers=SAME, **form) -> int:
+        token = served.sign("token", "csrftoken")
+        content = urlencode({"csrftoken": token, **form})
+        options = {"cookies": {"ds_csrftoken": token}, "headers": headers}
+        return (await served.client.post(UPDATE, content=content, **options)).status_code
+
+    assert await post(model="somebody/else") == 400
+    assert await post({**SAME, "sec-fetch-site": "cross-site"}, model=MULTILINGUAL_MODEL) == 403
+    assert asked == []
+    assert await post(model=BUNDLED) == 303  # what is used anyway
+    assert await post(model=MULTILINGUAL_MODEL) == 303
+    assert asked == [([],), ([], MULTILINGUAL_MODEL)]
+
+
+def test_the_present_model_is_used_if_the_chosen_one_cannot_be_had(home, monkeypatch):
+    offline = ModelUnavailable("The hub can't be reached.")
+
+    def check_hub(name: str):
+        raise offline
+
+    monkeypatch.setattr(files, "check_hub", check_hub)
+    path, answers, told = home / "notes.db", io.BytesIO(), []
+    task = _task(path, None, [str(home / LOCATIONS[0])], MULTILINGUAL_MODEL)
+    assert (task.model, task.fallback) == (MULTILINGUAL_MODEL, TINY)
+    worker = index_updater._Worker(path, task, answers, SimpleNamespace(value=0.0))
+    worker.run(watches=False)
+    answers.seek(0)
+    while activity := index_updater._read(answers):
+        told.append(activity)
+    assert f"Downloading the model {MULTILINGUAL_MODEL}" in " ".join(each.doing for each in told)
+    assert told[-1].problems == {"": f"The hub can't be reached. Until then, {TINY} is used."}
+    with closing(database.connect(path)) as connection:
+        state = database.read_state(connection)
+    assert (state.model, state.has_vectors, state.pending) == (TINY, True, 0)
 
 
 @pytest.mark.asyncio
