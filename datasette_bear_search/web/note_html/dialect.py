@@ -81,7 +81,7 @@ def note_parser() -> MarkdownIt:
     )
     markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     markdown.block.ruler.before("table", "limit", _limit_blocks, {"alt": ["list"]})
-    markdown.block.ruler.before("table", "comment", elements.comment, {"alt": ["paragraph"]})
+    markdown.block.ruler.before("table", "element", elements.block, {"alt": ["paragraph"]})
     markdown.inline.ruler.at("linkify", _address)
     markdown.inline.ruler.before("link", "wiki_link", _wiki_link)
     markdown.inline.ruler.before("link", "attachment", _attachment)
