@@ -89,11 +89,12 @@ def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[lis
 VALUES_SQL = {"tag": "select distinct folded from tags", "source": "select name from sources"}
 
 
-# What people call the notes of a kind, and words around it that say nothing more.
+# What people call the notes of a kind, and words around it that say nothing more. No singulars:
+# "open file vim" isn't about notes with files.
 _KINDS = {
-    "is:todo": "todo todos to-do to-dos task tasks aufgabe aufgaben",
-    "has:image": "image images photo photos picture pictures screenshots bild bilder fotos",
-    "has:file": "file files attachment attachments datei dateien anhang anhänge",
+    "is:todo": "todos to-dos tasks aufgaben",
+    "has:image": "images photos pictures screenshots bilder fotos",
+    "has:file": "files attachments dateien anhänge",
 }
 _KIND_OF = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 _AROUND = frozenset(
@@ -107,7 +108,7 @@ def _by_kind(connection: sqlite3.Connection, text: str) -> str | None:
     words = [word.strip("?!.,").lower() for word in text.split()]
     kinds = [_KIND_OF[word] for word in words if word in _KIND_OF]
     names = [word for word in words if word not in _KIND_OF and word not in _AROUND]
-    if len(set(kinds)) != 1:
+    if len(kinds) != 1 or len(words) == 1:
         return None
     known = [known for (known,) in connection.execute(VALUES_SQL["tag"])] if names else []
     tags = []

@@ -98,6 +98,19 @@ def test_wiki_links_lead_to_the_notes_that_they_name(body, expected):
     assert html(body) == f"<p>{expected}</p>"
 
 
+@pytest.mark.parametrize(
+    ("link", "label"),
+    [
+        ("[[Deck#Rail]]", "Deck › Rail"),
+        ("[[Deck#^a1]]", "Deck › a1"),
+        ("[[C# notes]]", "C# notes"),
+        ("[[Deck#Rail|it]]", "it"),
+    ],
+)
+def test_a_wiki_link_to_a_place_names_note_and_place(link, label):
+    assert re.sub("<[^<>]+>", "", html(link)) == label
+
+
 def test_a_wiki_link_with_a_label_stays_in_its_table_cell():
     rows = "| [[Roof|the leak]] | 2 |\n| `x\\|y` | 3 |\n| [[Roof\\|it]] | 4 |"
     table = html(f"| a | b |\n|---|--:|\n{rows}")
