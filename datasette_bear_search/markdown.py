@@ -21,9 +21,10 @@ FENCE = re.compile(
 )
 
 # [[Title]], [[Title/Heading|label]], and Obsidian's ![[picture.png]].
-WIKI_LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|\n]+)(?:\|(?P<label>[^\[\]\n]*))?\]\]")
+# In a table, the line is escaped: [[Title\|label]].
+WIKI_LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|\n]+?)(?:\\?\|(?P<label>[^\[\]\n]*))?\]\]")
 # The same without "!": an expression that begins with literal characters is five times as fast.
-_WIKI_TARGET = re.compile(r"\[\[([^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]")
+_WIKI_TARGET = re.compile(r"\[\[([^\[\]|\n]+?)(?:\\?\|[^\[\]\n]*)?\]\]")
 # Markup at the start of a line. In this and the next expressions, a group holds text that stays.
 _LINE_STARTS = re.compile(
     r"""(\n)[ \t]*(?:

@@ -3,6 +3,7 @@
   "use strict";
 
   const line = () => document.getElementById("bear-fresh");
+  if (!line()?.dataset.url) return;
 
   let isOffline = false;
 

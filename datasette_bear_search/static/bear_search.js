@@ -174,7 +174,7 @@
 
   /* Where the search box is at the top of the window, with the first result below it. */
   function top() {
-    return Math.floor(form.parentElement.getBoundingClientRect().top + scrollY);
+    return Math.ceil(form.parentElement.getBoundingClientRect().top + scrollY);
   }
 
   /* After notes were saved, show the new results or, if somebody has scrolled, offer them. */
@@ -297,17 +297,13 @@
     const fresh = page.querySelector("form.bear-form");
     for (const field of form.querySelectorAll("[type=hidden]")) field.remove();
     form.append(...fresh.querySelectorAll("[type=hidden]"));
-    for (const field of form.elements) {
-      const other = fresh.elements[field.name];
-      if (!field.name || !other || field.type === "hidden") continue;
-      if (field.localName === "select") {
-        const value = other.value;
-        field.replaceChildren(...other.options);
-        field.value = value;
-      } else if (field.value === typedBefore && field.value.trim() !== other.value.trim()) {
-        field.value = other.value;
-      }
+    for (const select of form.querySelectorAll("select")) {
+      const { options, value } = fresh.elements[select.name];
+      select.replaceChildren(...options);
+      select.value = value;
     }
+    const { q } = fresh.elements;
+    if (box.value === typedBefore && box.value.trim() !== q.value.trim()) box.value = q.value;
   }
 
   // History: one entry for each search, not for each key
@@ -372,15 +368,11 @@
     }
   }
 
-  // On the document, because fields of the form may be elsewhere on the page.
-  document.addEventListener("input", ({ target, isComposing }) => {
-    const follows = target === box || (target.form === form && target.type === "range");
-    if (follows && !isComposing) typed();
-  });
+  box.addEventListener("input", ({ isComposing }) => isComposing || typed());
   box.addEventListener("compositionend", typed);
 
-  document.addEventListener("change", ({ target }) => {
-    if (target === box || target.form !== form) return;
+  form.addEventListener("change", ({ target }) => {
+    if (target === box) return;
     isSettled = true;
     search(addressOfForm());
   });

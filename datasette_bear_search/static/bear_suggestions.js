@@ -12,17 +12,10 @@
   const endpoint = new URL(box.form.action);
   endpoint.pathname += "/suggest.json";
 
-  const list = document.createElement("ul");
-  list.id = "bear-suggestions";
-  list.hidden = true;
-  list.setAttribute("role", "listbox");
-  list.setAttribute("aria-label", "Suggestions");
-  box.parentElement.append(list);
-
-  box.setAttribute("role", "combobox");
-  box.setAttribute("aria-autocomplete", "list");
+  const list = element("ul", { id: "bear-suggestions", hidden: true, role: "listbox", ariaLabel: "Suggestions" });
+  box.after(list);
+  Object.assign(box, { role: "combobox", ariaAutoComplete: "list", ariaExpanded: "false" });
   box.setAttribute("aria-controls", list.id);
-  box.setAttribute("aria-expanded", "false");
 
   // Recent searches: those whose results were opened, or that were submitted. They are stored in this browser only.
   const MAX_RECENT = 6;
@@ -45,9 +38,8 @@
     const section = document.getElementById("bear-recent-searches");
     if (!section) return;
     const links = recent().map((text) => {
-      const link = Object.assign(document.createElement("a"), { href: `?${new URLSearchParams({ q: text })}`, textContent: text, dir: "auto" });
-      const item = document.createElement("li");
-      item.append(link);
+      const item = element("li");
+      item.append(element("a", { href: `?${new URLSearchParams({ q: text })}`, textContent: text, dir: "auto" }));
       return item;
     });
     section.hidden = !links.length;
@@ -91,7 +83,7 @@
     list.classList.toggle("bear-aside", !isEntered); // where it hides no results
     list.replaceChildren(...answer.suggestions.map(option));
     list.hidden = false;
-    box.setAttribute("aria-expanded", "true");
+    box.ariaExpanded = "true";
     activate(-1);
   }
 
@@ -105,33 +97,26 @@
     cancel();
     offered = null;
     list.hidden = true;
-    box.setAttribute("aria-expanded", "false");
+    box.ariaExpanded = "false";
     activate(-1);
   }
 
-  function option(suggestion, index) {
-    const item = document.createElement("li");
-    item.id = `bear-suggestion-${index}`;
-    item.setAttribute("role", "option");
-    for (const part of ["label", "detail"]) {
-      const span = document.createElement("span");
-      span.className = `bear-suggestion-${part}`;
-      span.dir = "auto";
-      span.textContent = suggestion[part];
-      item.append(span, " ");
-    }
+  function option({ label, detail }, index) {
+    const item = element("li", { id: `bear-suggestion-${index}`, role: "option" });
+    item.append(element("bdi", { textContent: label }), " ", element("bdi", { textContent: detail }));
     return item;
+  }
+
+  function element(name, properties) {
+    return Object.assign(document.createElement(name), properties);
   }
 
   function activate(index) {
     active = index;
-    [...list.children].forEach((item, place) => item.setAttribute("aria-selected", place === active));
-    if (active < 0) {
-      box.removeAttribute("aria-activedescendant");
-      return;
-    }
-    box.setAttribute("aria-activedescendant", list.children[active].id);
-    list.children[active].scrollIntoView({ block: "nearest" });
+    [...list.children].forEach((item, place) => (item.ariaSelected = place === active));
+    const item = list.children[active];
+    box.setAttribute("aria-activedescendant", item?.id ?? "");
+    item?.scrollIntoView({ block: "nearest" });
   }
 
   function choose(index) {

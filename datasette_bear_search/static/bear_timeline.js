@@ -12,20 +12,22 @@
     const svg = event.target.closest?.(".bear-time svg");
     if (!svg || event.button || !event.isPrimary) return;
     const range = svg.parentElement.querySelector(".bear-range");
-    drag = { svg, range, hint: range.textContent, start: event.clientX, band: null, bars: [] };
+    drag = { svg, range, hint: range.textContent, start: event.clientX, bars: null };
   });
 
   document.addEventListener("pointermove", ({ clientX, pointerId, isPrimary }) => {
     if (!drag || !isPrimary || drag.isOver) return;
-    if (!drag.band) {
+    if (!drag.bars) {
       if (Math.abs(clientX - drag.start) < LEAST) return;
       drag.svg.setPointerCapture(pointerId);
-      drag.band = document.createElementNS(drag.svg.namespaceURI, "rect");
-      drag.band.setAttribute("class", "bear-band");
-      drag.band.setAttribute("height", "100%");
-      drag.svg.append(drag.band);
     }
-    extendTo(clientX);
+    const [from, to] = [Math.min(drag.start, clientX), Math.max(drag.start, clientX)];
+    pick((bar) => {
+      const { left, right } = bar.getBoundingClientRect();
+      return left < to && right > from;
+    });
+    const names = [...new Set([drag.bars[0], drag.bars.at(-1)])].map((bar) => bar?.querySelector("title").textContent.split(":")[0]);
+    drag.range.textContent = names.join(" – ");
   });
 
   for (const type of ["pointerup", "pointercancel"]) document.addEventListener(type, finish);
@@ -44,34 +46,26 @@
 
   function finish({ type, isPrimary }) {
     if (!drag || !isPrimary) return;
-    const { svg, band, bars, isOver } = drag;
+    const { svg, bars } = drag;
     clear();
     drag = null;
-    if (!band) return;
+    if (!bars) return;
     // The end of a drag isn't a click on the bar below it.
     isEnding = true;
     setTimeout(() => {
       isEnding = false;
-      if (type === "pointerup" && bars.length && !isOver && svg.isConnected) follow(bars, svg);
+      if (type === "pointerup" && bars.length && svg.isConnected) follow(bars, svg);
     });
   }
 
-  function extendTo(x) {
-    const { svg, start, band, range } = drag;
-    const { left, width } = svg.getBoundingClientRect();
-    const [from, to] = [Math.min(start, x), Math.max(start, x)];
-    band.setAttribute("x", `${((from - left) / width) * 100}%`);
-    band.setAttribute("width", `${((to - from) / width) * 100}%`);
-    drag.bars = [...svg.querySelectorAll("a")].filter((bar) => {
-      const { left, right } = bar.getBoundingClientRect();
-      return left < to && right > from;
-    });
-    const names = [...new Set([drag.bars[0], drag.bars.at(-1)])].map((bar) => bar?.querySelector("title").textContent.split(":")[0]);
-    range.textContent = names.join(" – ");
+  function pick(isCovered) {
+    const bars = [...drag.svg.querySelectorAll("a")];
+    for (const bar of bars) bar.classList.toggle("bear-picked", isCovered(bar));
+    drag.bars = bars.filter((bar) => bar.matches(".bear-picked"));
   }
 
   function clear() {
-    drag.band?.remove();
+    pick(() => false);
     drag.range.textContent = drag.hint;
   }
 

@@ -51,6 +51,16 @@ def test_new_results_begin_at_the_top(page):
     expect_first_in_sight(page)
 
 
+@pytest.mark.parametrize("result", [0, 2])
+def test_back_to_one_of_the_first_results_shows_all_above_it(page, result):
+    page.locator(".bear-title").nth(result).click()
+    page.wait_for_url(re.compile("/note/"))
+    page.keyboard.press("Escape")
+    page.wait_for_url(re.compile("#note-"))
+    page.wait_for_timeout(400)
+    assert page.evaluate("scrollY") == 0
+
+
 def test_the_next_page_begins_at_the_top(page):
     page.locator("#bear-q").fill("the")
     page.wait_for_function(

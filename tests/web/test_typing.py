@@ -73,13 +73,13 @@ def expect_focus_on(page, title: str) -> None:
 
 def options(page) -> list[str]:
     page.locator("#bear-suggestions [role=option]").first.wait_for()
-    return page.locator("#bear-suggestions .bear-suggestion-label").all_inner_texts()
+    return page.locator("#bear-suggestions bdi:first-child").all_inner_texts()
 
 
 def expect_options(page, labels: list[str]) -> None:
     from playwright.sync_api import expect
 
-    expect(page.locator("#bear-suggestions .bear-suggestion-label")).to_have_text(labels)
+    expect(page.locator("#bear-suggestions bdi:first-child")).to_have_text(labels)
 
 
 def box_text(page) -> str:

@@ -26,7 +26,7 @@ _STRING = (
     r'\"{3}[\s\S]*?(?:\"{3}|\Z)|"(?:[^"\\\n]|\\.)*"'
     r"|(?<!\w)'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`"
 )
-_NUMBER = r"\b\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?\b|\b0x[\da-fA-F]+\b"
+_NUMBER = r"(?<![\w$#])(?<!\w-)\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?\b|\b0x[\da-fA-F]+\b"
 _KEYWORDS = """
     abstract alias and as assert async await begin break by case catch class const continue create
     def default delete do done echo elif else elsif end enum except export extends extern false fi
@@ -37,6 +37,7 @@ _KEYWORDS = """
     True False true try type typeof undefined union unless until update use using values var void
     when where while with yield
     """.split()
+_KEYWORD = rf"(?<![\w.$-])(?:{'|'.join(_KEYWORDS)})(?![\w-])"
 _PLAIN = frozenset([*_TAGS.split(), "css", "ini", "toml", "yaml", "yml", "conf", "console"])
 # Longer code has no colors.
 LONGEST = 20_000
@@ -59,7 +60,7 @@ def colored(code: str, language: str, html: Callable[[str], str]) -> str:
 def _pattern(language: str) -> re.Pattern[str] | None:
     if language not in _COMMENTS:
         return None
-    words = "" if language in _PLAIN else rf"|(?P<keyword>\b(?:{'|'.join(_KEYWORDS)})\b)"
+    words = "" if language in _PLAIN else rf"|(?P<keyword>{_KEYWORD})"
     flags = re.IGNORECASE if _COMMENTS[language].startswith("--") else 0
     strings = rf"(?P<string>{_STRING})|(?P<number>{_NUMBER})"
     return re.compile(f"(?P<comment>{_COMMENTS[language]})|{strings}{words}", flags)

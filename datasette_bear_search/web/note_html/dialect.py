@@ -81,7 +81,7 @@ def note_parser() -> MarkdownIt:
     )
     markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     markdown.block.ruler.before("table", "limit", _limit_blocks, {"alt": ["list"]})
-    markdown.block.ruler.before("table", "comment", elements.comment, {"alt": ["paragraph"]})
+    markdown.block.ruler.before("table", "element", elements.block, {"alt": ["paragraph"]})
     markdown.inline.ruler.at("linkify", _address)
     markdown.inline.ruler.before("link", "wiki_link", _wiki_link)
     markdown.inline.ruler.before("link", "attachment", _attachment)
@@ -182,6 +182,9 @@ def _address(state: StateInline, silent: bool) -> bool:
     return linkify(state, silent)
 
 
+_PLACE = re.compile(r"(?<=\S)#\^?(?=\S)")
+
+
 def _wiki_link(state: StateInline, silent: bool) -> bool:
     """Parse ``[[Title]]``, ``[[Title/Heading|label]]``, and Obsidian's ``![[Title]]``."""
     match = WIKI_LINK.match(state.src, state.pos, state.posMax)
@@ -193,7 +196,7 @@ def _wiki_link(state: StateInline, silent: bool) -> bool:
         silent,
         match,
         "wiki_link",
-        label or target.lstrip("/#"),
+        label or _PLACE.sub(" › ", target.lstrip("/#")),
         target=target,
         is_shown=match[0][0] == "!",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +19,10 @@ KEPT = {
     **{name: name for name in "kbd sub sup mark u strong em s code".split()},
     **{"b": "strong", "i": "em", "ins": "u", "del": "s", "strike": "s"},
     **{"tt": "code", "samp": "code"},
+    **{f"h{level}": "strong" for level in range(1, 7)},  # not in the outline
 }
+# What is linked to, and what it is called.
+LINKED = {"img": "image", "iframe": "page", "video": "video", "audio": "audio"}
 FOLDED = ("details", "summary")
 TABLES = frozenset("table thead tbody tr th td".split())
 # What follows them begins a line.
@@ -58,24 +62,50 @@ def read(tag: str) -> Element | None:
     if not known and not match[1] and "=" not in rest and not rest.endswith("/"):
         return None
     found = _ATTRIBUTE.findall(rest) if "=" in rest else ()
-    return Element(name, bool(match[1]), {key.lower(): "".join(value) for key, *value in found})
+    is_end = bool(match[1]) or (rest.endswith("/") and name in _LINES)
+    return Element(name, is_end, {key.lower(): "".join(value) for key, *value in found})
 
 
-def comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Skip a comment that may have empty lines in it."""
+# Blocks that may have empty lines in them.
+_CLOSINGS = {"<!--": "-->", "%%": "%%", "$$": "$$", "<pre>": "</pre>", "<pre ": "</pre>"}
+
+
+def block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a comment, a formula or ``<pre>`` as a block."""
     position = state.bMarks[start] + state.tShift[start]
-    if state.env.get("unclosed") or not state.src.startswith("<!--", position):
+    opening = next((it for it in _CLOSINGS if state.src.startswith(it, position)), None)
+    if opening is None:
         return False
-    close = state.src.find("-->", position) + 3
-    state.env["unclosed"] = close < 3  # reading the rest for each would take long
-    line = start
-    while line < end and state.eMarks[line] < close:
-        line += 1
-    if close < 3 or line >= end or state.src[close : state.eMarks[line]].strip():
+    close = _close(state, opening, position + len(opening))
+    line = bisect_left(state.eMarks, close, start, end)
+    if line >= end or state.src[close : state.eMarks[line]].strip():
         return False
-    if not silent:
-        state.line = line + 1
+    if silent:
+        return True
+    state.line = line + 1
+    text = state.getLines(start, line + 1, state.blkIndent, False).strip()
+    if opening == "$$":
+        state.push("paragraph_open", "p", 1).map = [start, line + 1]
+        state.push("inline", "", 0).children = [Token("formula", "", 0, content=text[2:-2])]
+        state.push("paragraph_close", "p", -1)
+    elif opening.startswith("<pre"):
+        token = state.push("fence", "code", 0)
+        token.map = [start, line + 1]
+        text = _TAG.sub(lambda tag: "" if read(tag[0]) else tag[0], text)
+        token.content = unescape(text).strip("\n") + "\n"
     return True
+
+
+def _close(state: StateBlock, opening: str, position: int) -> int:
+    """Return the offset behind the next closing mark."""
+    closing = _CLOSINGS[opening]
+    first, close = state.env.setdefault("closes", {}).get(closing, (0, -1))
+    # Reading the rest of a note for each opening mark would take long.
+    if not first <= position <= close - len(closing):
+        found = state.src.find(closing, position)
+        close = (found if found >= 0 else len(state.src)) + len(closing)
+        state.env["closes"][closing] = position, close
+    return close
 
 
 def without_paragraphs(state: StateCore) -> None:
@@ -134,7 +164,8 @@ def _are_tags(children: Sequence[Token]) -> bool:
     others = [child for child in children if child.type not in _BREAKS]
     is_blank = all(child.type == "html_inline" or not child.content.strip() for child in others)
     is_summary = "details" in names and bool(others) and others[0].type == "html_inline"
-    return (is_blank and bool(names) and "img" not in names) or (is_summary and _fits(others))
+    is_seen = LINKED.keys() & names
+    return (is_blank and bool(names) and not is_seen) or (is_summary and _fits(others))
 
 
 def _fits(children: Sequence[Token]) -> bool:

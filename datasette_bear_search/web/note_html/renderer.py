@@ -147,9 +147,13 @@ class _Renderer(RendererHTML):
         if element is None:  # Bear stores the sizes of images in comments
             return "" if content[:2] in ("<!", "<?") else page.html(content)
         name, is_end = element.name, element.is_end
-        if name in elements.KEPT:
-            opening = '<mark class="bear-highlight">' if name == "mark" else None
-            return f"</{elements.KEPT[name]}>" if is_end else opening or f"<{elements.KEPT[name]}>"
+        is_break = element.begins_line and (is_end or name in ("br", "hr"))
+        follows = tokens[index + 1].type if index + 1 < len(tokens) else ""
+        is_broken = options["breaks"] and "break" in follows and name != "p"
+        line_break = "<br>" * (is_break and not is_broken)
+        if tag := elements.KEPT.get(name):
+            opening = '<mark class="bear-highlight">' if name == "mark" else f"<{tag}>"
+            return f"</{tag}>{line_break}" if is_end else opening
         if name in elements.TABLES and "table" in env.get("closed", ()):
             part = "close" if is_end else "open"
             return _ALWAYS[f"table_{part}"] if name == "table" else f"<{'/' * is_end}{name}>"
@@ -159,11 +163,10 @@ class _Renderer(RendererHTML):
         anchor = ""
         if place := element.attributes.get("id") or element.attributes.get("name"):
             anchor = f'<span id="{escape(page.anchors.get(anchor_key(place), ""))}"></span>'
-        if name == "img" and (source := element.attributes.get("src")):
-            alt = element.attributes.get("alt", "")
-            return anchor + _image(unescape(source), unescape(alt), page)
-        is_break = element.begins_line and (is_end or name in ("br", "hr"))
-        return anchor + ("<br>" if is_break else " " * (is_end and name in ("td", "th")))
+        if name in elements.LINKED and (source := element.attributes.get("src")):
+            alt, kind = element.attributes.get("alt", ""), elements.LINKED[name]
+            return anchor + _image(unescape(source), unescape(alt), page, kind)
+        return anchor + (line_break or " " * (is_end and name in ("td", "th")))
 
     html_block = html_inline  # type: ignore[assignment]
 
@@ -266,13 +269,13 @@ def _link(address: str, label: str, page: _Page, css_class: str = "") -> str:
     return f'<a{attribute} href="{escape(address)}">{html}</a>'
 
 
-def _image(source: str, alt: str, page: _Page) -> str:
+def _image(source: str, alt: str, page: _Page, kind: str = "image") -> str:
     if scheme_of(source) in ("http", "https"):
-        name = f"image from {urlsplit(source).hostname or 'another site'}"
+        name = f"{kind} from {urlsplit(source).hostname or 'another site'}"
         return _link(source, f"{alt} ({name})" if alt else name, page, "bear-image")
-    name = unquote(source).rsplit("/", 1)[-1] or "image"
+    name = unquote(source).rsplit("/", 1)[-1] or kind
     if scheme_of(source):
-        name = "image inside of the note"
+        name = f"{kind} inside of the note"
     return _file(unquote(source), f"{alt} ({name})" if alt and alt != name else name, page)
 
 

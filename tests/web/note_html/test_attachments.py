@@ -85,7 +85,7 @@ async def test_a_note_shows_its_pictures_and_links_to_its_files(datasette):
 
 async def test_a_link_to_a_page_opens_there(datasette):
     html = (await get(datasette, "/-/bear-search/note/1")).text
-    assert re.search(r'href="[^"]+#page=2"[^>]*>permit.pdf#page=2<', html)
+    assert re.search(r'href="[^"]+#page=2"[^>]*>permit.pdf › page=2<', html)
 
 
 async def test_a_served_file_cannot_run_on_our_site(datasette):

@@ -98,13 +98,29 @@ def test_wiki_links_lead_to_the_notes_that_they_name(body, expected):
     assert html(body) == f"<p>{expected}</p>"
 
 
+@pytest.mark.parametrize(
+    ("link", "label"),
+    [
+        ("[[Deck#Rail]]", "Deck › Rail"),
+        ("[[Deck#^a1]]", "Deck › a1"),
+        ("[[C# notes]]", "C# notes"),
+        ("[[Deck#Rail|it]]", "it"),
+    ],
+)
+def test_a_wiki_link_to_a_place_names_note_and_place(link, label):
+    assert re.sub("<[^<>]+>", "", html(link)) == label
+
+
 def test_a_wiki_link_with_a_label_stays_in_its_table_cell():
-    table = html("| a | b |\n|---|--:|\n| [[Roof|the leak]] | 2 |\n| `x\\|y` | 3 |")
+    rows = "| [[Roof|the leak]] | 2 |\n| `x\\|y` | 3 |\n| [[Roof\\|it]] | 4 |"
+    table = html(f"| a | b |\n|---|--:|\n{rows}")
     assert re.findall("<td[^>]*>(.*?)</td>", table) == [
         '<a href="/note/1">the leak</a>',
         "2",
         "<code>x|y</code>",
         "3",
+        '<a href="/note/1">it</a>',
+        "4",
     ]
     assert 'class="bear-right"' in table
 
@@ -637,6 +653,16 @@ def test_a_link_to_a_place_that_is_gone_is_text(link):
         ("<Tabs groupId='a'>\n\nText\n\n</Tabs>", "<p>Text</p>"),
         ("<!-- one\n\ntwo -->\n\nText <!-- three -->", "<p>Text </p>"),
         ("a %%remark%% b", "<p>a  b</p>"),
+        ("a\n%% one\n\n- two %%\n\nb", "<p>a</p>\n<p>b</p>"),
+        ("%% One\n\nx = 1\n\n%% Two", "<p>%% One</p>\n<p>x = 1</p>\n<p>%% Two</p>"),
+        ("a<p/>b", "<p>a<br>b</p>"),
+        ("<h1 align=center>Roof</h1>\nText", "<p><strong>Roof</strong><br>\nText</p>"),
+        ("<pre><code>- a &lt;b&gt;\n\n<b>c</b>\n</code></pre>\n\nd",
+         '<pre tabindex="0"><code>- a &lt;b&gt;\n\nc\n</code></pre>\n<p>d</p>'),
+        ("<pre>\n\n*a*", "<p><em>a</em></p>"),
+        ('<iframe src="https://x.example/v?a=1&amp;b=2"></iframe>',
+         '<p><a class="bear-image" href="https://x.example/v?a=1&amp;b=2">page from x.example'
+         "</a></p>"),
         ("<details>\n<summary>More</summary>\n\nText\n\n</details>\n\nEnd",
          "<details><summary>More</summary>\n<p>Text</p>\n</details>\n<p>End</p>"),
         ("<details><summary>a</summary>\n\nText", "a\n<p>Text</p>"),
@@ -656,11 +682,18 @@ def test_a_link_to_a_place_that_is_gone_is_text(link):
          '<details class="bear-callout" open="">\n<summary class="bear-callout-title">b</summary>'
          "<p>c</p>\n</details>\n</details>"),
         ("$E = mc^2$, $a_{1,2} \\leq \\alpha$", '<p><span class="bear-formula">E = mc<sup>2</sup>'
-         '</span>, <span class="bear-formula">a<sub>1,2</sub> ≤α</span></p>'),
+         '</span>, <span class="bear-formula">a<sub>1,2</sub> ≤ α</span></p>'),
         ("$$\n\\frac{a}{b+1} * x\n$$", '<p><span class="bear-formula">a/(b+1) * x</span></p>'),
+        ("$$\n\\begin{cases} 1 & \\text{if } a\\_b \\\\ 0\n\n\\end{cases}\n$$\nx",
+         '<p><span class="bear-formula">1 if a_b <br> 0</span></p>\n<p>x</p>'),
+        ("$\\{\\textcolor{red}{a} \\mid \\pi_{R_{i}}\\}$ $\\mathbb{N}$",
+         '<p><span class="bear-formula">{a | π<sub>R<sub>i</sub></sub>}</span> '
+         '<span class="bear-formula">ℕ</span></p>'),
         ("$5 and $10, US$3$4", "<p>$5 and $10, US$3$4</p>"),
         ("```python\nif x:  # no\n```", '<pre tabindex="0"><code><span class="bear-code-keyword">if'
          '</span> x:  <span class="bear-code-comment"># no</span>\n</code></pre>'),
+        ("```css\na-9 #444 $06 8px", '<pre tabindex="0"><code>a-9 #444 $06 8px</code></pre>'),
+        ("```sh\nnpm stylelint-order", '<pre tabindex="0"><code>npm stylelint-order</code></pre>'),
         ('```json\n{"a": 1}\n```', '<pre tabindex="0"><code>{<span class="bear-code-string">"a"'
          '</span>: <span class="bear-code-number">1</span>}\n</code></pre>'),
     ],
