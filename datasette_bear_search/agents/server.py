@@ -29,6 +29,8 @@ INSTALL_MCP = "pip install 'datasette-bear-search[mcp]'"
 MARKDOWN_TYPE = "text/markdown"
 # Notes in a page of the list, and titles that complete what was typed: the protocol's most.
 PAGE, COMPLETIONS = 100, 100
+# The methods, one for each form of the protocol, whose answer has the instructions.
+GREETINGS = (b'"initialize"', b'"server/discover"')
 # Tags that the instructions name.
 TOP_TAGS = 12
 
@@ -43,8 +45,11 @@ class SdkMissing(Exception):
         )
 
 
-def build_server(library: AgentLibrary) -> Server[Any]:
-    """Return a server with the tools, for any transport, or raise SdkMissing."""
+def build_server(library: AgentLibrary, *, greets: bool = True) -> Server[Any]:
+    """Return a server with the tools, for any transport, or raise SdkMissing.
+
+    :param greets: whether to read from the index what an agent should know before its first call
+    """
     try:
         import anyio.to_thread
         import mcp_types as types
@@ -145,7 +150,7 @@ def build_server(library: AgentLibrary) -> Server[Any]:
         SERVER_NAME,
         version=version("datasette-bear-search"),
         title="Notes",
-        instructions=_instructions(library),
+        instructions=_instructions(library) if greets else INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,

@@ -126,18 +126,11 @@ def are_too_many(datasette: Datasette) -> bool:
     return len(_working) >= MAX_WAITING + datasette.setting("num_sql_threads")
 
 
-async def while_connected(
-    receive: Receive, respond: Callable[[], Awaitable[T]], has_body: asyncio.Event | None = None
-) -> T:
-    """Return the response; if the client disconnects, stop the work for it.
-
-    :param has_body: set once the request's body was read, because that calls ``receive``, too
-    """
+async def while_connected(receive: Receive, respond: Callable[[], Awaitable[T]]) -> T:
+    """Return the response to a request whose body was read; stop if the client disconnects."""
     work = Work()
 
     async def end_work() -> None:
-        if has_body:
-            await has_body.wait()
         while (await receive())["type"] != "http.disconnect":
             pass
         _working.discard(work)
