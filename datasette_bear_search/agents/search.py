@@ -85,8 +85,8 @@ def search_notes(
     end = offset + (limit if len(shown) == len(notes) else len(shown))
     notices = _notices(responses)
     if why:
-        how |= {"limit": limit + offset, "reads_sources": library.reads_sources}
-        notices.insert(0, library.why(why, texts[0], **how, **filters))
+        how |= {"limit": limit + offset, "reads_sources": library.reads_sources, **filters}
+        notices.insert(0, library.why(why, texts[0], **how))
     next_hits = hits[len(shown) : len(shown) + NEXT_TITLES]
     data: dict[str, Any] = {
         "total": total,
@@ -103,7 +103,7 @@ def search_notes(
 def _responses(
     library: AgentLibrary,
     texts: Sequence[str],
-    filters: Mapping[str, Sequence[str]],
+    filters: Mapping[str, Any],
     options: dict[str, Any],
 ) -> dict[str, SearchResponse]:
     """Return the response to each text. If none finds anything, search more widely."""

@@ -78,7 +78,7 @@ def build_server(library: AgentLibrary, *, greets: bool = True) -> Server[Any]:
             raise MCPError(types.INVALID_PARAMS, "There is no such page of notes.")
         notes = await in_thread(_rows, library, _LISTED, {"offset": int(cursor)})
         more = f"{int(cursor) + PAGE}" if len(notes) > PAGE else None
-        kind = {"mime_type": RESOURCE["mime_type"]}
+        kind: dict[str, Any] = {"mime_type": RESOURCE["mime_type"]}
         resources = [
             types.Resource(uri=f"{NOTE}{note_id}", name=printable(library.shown(title)), **kind)
             for note_id, title in notes[:PAGE]

@@ -152,5 +152,5 @@ _ABOUT["tools"]["search_notes"]["input"]["sort"]["enum"] = list(SORTS[:3])
 _ABOUT["tools"]["search_notes"]["input"]["filters"]["properties"] = FILTER_SCHEMAS
 INSTRUCTIONS: str = _ABOUT["instructions"]
 MCP_PROMPTS: dict[str, dict[str, Any]] = _ABOUT["prompts"]
-RESOURCE: dict[str, str] = _ABOUT["resource"]
+RESOURCE: dict[str, Any] = _ABOUT["resource"]
 TOOLS = tuple(_tool(name, about) for name, about in _ABOUT["tools"].items())
