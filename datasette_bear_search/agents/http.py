@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..index.config import PLUGIN
 from ..search.redaction import masking
+from ..sqlite import sqlite3
 from ..web import hosts as web_hosts
 from ..web import turns
 from ..web.api.openapi import ROUTE
@@ -138,8 +141,17 @@ def agent_tools(datasette: Datasette) -> list[Any]:
     return [AgentTool(*each, function(each[0])) for each in about]
 
 
+class _Library(AgentLibrary):
+    """The notes for one request, whose statements stop when its client disconnects."""
+
+    @contextmanager
+    def open(self) -> Iterator[sqlite3.Connection]:
+        with super().open() as connection, turns.reading(connection):
+            yield connection
+
+
 def _library(datasette: Datasette, database: Any) -> AgentLibrary:
-    return AgentLibrary(
+    return _Library(
         str(database.path),
         settings.setting_list(datasette, "hidden_tags"),
         time_limit_ms=datasette.setting("sql_time_limit_ms"),
