@@ -13,7 +13,7 @@ import yaml
 
 from ..index.config import hidden_by_environment
 from ..notes import ForeseenError, printable, printable_lines
-from ..query.filters import FILTERS, Filter, operators
+from ..query.filters import FILTERS, operators
 from ..query.query import MODES
 from ..search.ranking.statement import SORTS
 from . import AgentLibrary, ToolError, ToolResult, links, notes, search
@@ -104,20 +104,13 @@ def read_text(library: Callable[[], AgentLibrary], name: str, arguments: Mapping
         return f"Error: {error}"
 
 
-def _filter_schema(row: Filter) -> dict[str, Any]:
-    if row.kind in ("state", "date"):
-        return {"type": "boolean" if row.kind == "state" else "string"}
-    items = {"type": "string", **({"enum": list(row.choices)} if row.choices else {})}
-    return {"type": "array", "items": items}
-
-
 def _example(name: str, example: str) -> str:
     return f'{name}:"{example}"' if " " in example else f"{name}:{example}"
 
 
 # The first parameter's description also explains the others of its row.
 FILTER_SCHEMAS = {
-    parameter: _filter_schema(row) | ({} if number else {"description": row.help})
+    parameter: row.schema | ({} if number else {"description": row.help})
     for row in FILTERS.values()
     for number, parameter in enumerate(row.parameters)
 }
