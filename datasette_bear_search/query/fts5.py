@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
-from .. import languages
+from ..text import languages
 
 T = TypeVar("T")
 

@@ -15,7 +15,6 @@ from datasette.utils import MultiParams
 
 from ...index.file import sources
 from ...library import Library
-from ...markdown import plain_text
 from ...notes import ForeseenError, local_day
 from ...query.filter_values import InvalidParameter
 from ...query.query import Query
@@ -38,6 +37,7 @@ from ...search.results.retrieve import NOTHING_CLOSE
 from ...search.results.snippets import more_passages
 from ...sources.base import SourceConfig
 from ...sqlite import sqlite3
+from ...text.markdown import plain_text
 from .. import turns
 from ..api import endpoints, judgments, openapi
 from ..api.openapi import SEARCH_PATH

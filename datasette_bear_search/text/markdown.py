@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .notes import LONGEST_TITLE
+from ..notes import LONGEST_TITLE
 
 # Everything that str.strip() strips: a passage of nothing else would end before it begins.
 _SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
