@@ -133,7 +133,7 @@ def agent_tools(datasette: Datasette) -> list[Any]:
             if database is None or not await permissions.may_search(datasette, actor, database):
                 return f"Error: {errors.NO_SIDECAR if database is None else DENIED}"
             library = partial(_library, datasette, database)
-            return await asyncio.to_thread(read_text, library, name, arguments)
+            return await asyncio.to_thread(read_text, library, name, **arguments)
 
         return run
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -84,19 +85,13 @@ def register_tools(register: Callable[[Any], None]) -> None:
 def _llm_tools(library: Callable[[], AgentLibrary]) -> list[Any]:
     import llm
 
-    def function(name: str) -> Callable[..., str]:
-        def run(**arguments: Any) -> str:
-            return read_text(library, name, arguments)
-
-        return run
-
+    about = ((tool.name, tool.description, tool.input_schema) for tool in TOOLS)
     return [
-        llm.Tool(f"Notes_{tool.name}", tool.description, tool.input_schema, function(tool.name))
-        for tool in TOOLS
+        llm.Tool(f"Notes_{name}", *rest, partial(read_text, library, name)) for name, *rest in about
     ]
 
 
-def read_text(library: Callable[[], AgentLibrary], name: str, arguments: Mapping[str, Any]) -> str:
+def read_text(library: Callable[[], AgentLibrary], name: str, /, **arguments: Any) -> str:
     """Return a tool's text for a model, also if it fails."""
     try:
         return call(library(), name, arguments).text
