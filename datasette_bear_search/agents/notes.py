@@ -8,6 +8,7 @@ from contextlib import suppress
 from operator import contains
 from typing import Any, NamedTuple
 
+from ..index.file import database
 from ..index.run.chunking import passages
 from ..library import NoteNotFound
 from ..notes import counted, fold_tag, is_within, printable
@@ -118,13 +119,14 @@ def library_status(library: AgentLibrary) -> ToolResult:
     with library.open() as connection:
         [facts] = checked_rows(connection, Statement(_TOTALS, {}))
         about = library.about(connection)
+        has_extension = database.has_vector_extension(connection)
     status = library.status()
     sources = [
         {"name": each.name, "notes": each.notes}
         | without_empty({"read": each.read, "error": each.error})
         for each in status.sources
     ]
-    is_usable = status.model.state not in ("absent", "failed")
+    is_usable = has_extension and status.model.state not in ("absent", "failed")
     facts |= {
         "about": {each.name: about[each.name] for each in status.sources if each.name in about},
         "indexed": status.index.indexed,

@@ -101,10 +101,7 @@ def search_notes(
 
 
 def _responses(
-    library: AgentLibrary,
-    texts: Sequence[str],
-    filters: Mapping[str, Any],
-    options: dict[str, Any],
+    library: AgentLibrary, texts: Sequence[str], filters: Mapping[str, Any], options: dict[str, Any]
 ) -> dict[str, SearchResponse]:
     """Return the response to each text. If none finds anything, search more widely."""
     found = {text: library.search(text, **options, **filters) for text in texts}

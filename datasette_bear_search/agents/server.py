@@ -103,9 +103,7 @@ def build_server(library: AgentLibrary, *, greets: bool = True) -> Server[Any]:
 
     async def list_prompts(context: Any, parameters: Any) -> types.ListPromptsResult:
         prompts = [
-            types.Prompt(
-                **{key: value for key, value in prompt.items() if key != "text"}, name=name
-            )
+            types.Prompt(name=name, **{key: prompt[key] for key in _OF_A_PROMPT})
             for name, prompt in MCP_PROMPTS.items()
         ]
         return types.ListPromptsResult(prompts=prompts)
@@ -118,9 +116,8 @@ def build_server(library: AgentLibrary, *, greets: bool = True) -> Server[Any]:
         if not given.get(argument["name"]):
             missing = f"{parameters.name} needs {argument['name']}: {argument['description']}."
             raise MCPError(types.INVALID_PARAMS, missing)
-        content = types.TextContent(
-            text=printable_lines(Template(prompt["text"]).substitute(given))
-        )
+        text = printable_lines(Template(prompt["text"]).substitute(given))
+        content = types.TextContent(text=text)
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
     async def complete(context: Any, parameters: Any) -> types.CompleteResult:
