@@ -97,7 +97,7 @@ setup(
             "agents/tools.yaml",
             "agents/skill.md",
             "py.typed",
-            "stop_words.txt",
+            "text/stop_words.txt",
             "index/file/schema.sql",
             "index/run/unrelated.txt",
             "search/redaction/secrets.yaml",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 # Only fast imports are here. Others are inside functions, so that "import" takes no time.
 import os
-import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 
 from .notes import ForeseenError
 
@@ -116,6 +116,8 @@ class Library:
 
         if self.redact:
             require()
+        # Not of the index, but of the program that uses the connection.
+        program_errors = (sqlite3.ProgrammingError, sqlite3.InterfaceError)
         block = self._block
         with ExitStack() as cleanup:
             try:
@@ -125,10 +127,8 @@ class Library:
                 if block.connection is None:
                     block.connection = block.cleanup.enter_context(open_sidecar(self._file()))
                 yield block.connection
-            except (SidecarError, TimeLimitExceeded):
+            except (SidecarError, TimeLimitExceeded, *program_errors):
                 raise
-            except (sqlite3.ProgrammingError, sqlite3.InterfaceError):
-                raise  # an error of the program, not of the index
             # SQLite's messages may quote damaged text, which Python can't decode.
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise SidecarError(explained(error)) from error
@@ -159,10 +159,15 @@ class Library:
         from .search import engine
 
         request = _request(query, limit, offset, correct, parameters)
-        options: dict[str, Any] = {"time_limit_ms": self.time_limit_ms, "redact": self.redact}
-        options |= {"wait": wait, "on_loading": on_loading}
         with self.open() as connection:
-            response = engine.search(connection, request, **options)
+            response = engine.search(
+                connection,
+                request,
+                time_limit_ms=self.time_limit_ms,
+                redact=self.redact,
+                wait=wait,
+                on_loading=on_loading,
+            )
         said = [*response.results.plan.hints, *response.notices, *self.source_notices()]
         return replace(response, notices=tuple(said))
 
@@ -186,11 +191,12 @@ class Library:
         from .search.redaction import masking
 
         request = _request(query, limit, 0, True, parameters)
-        options: dict[str, Any] = {"wait": wait, "redact": self.redact}
         # Whoever may not see some notes mustn't learn from the sources that they are there.
         reads = reads_sources and not self.hidden_tags
         with self.open() as connection:
-            said = absence.explain(connection, request, title, reads_sources=reads, **options)
+            said = absence.explain(
+                connection, request, title, reads_sources=reads, wait=wait, redact=self.redact
+            )
         return masking.masked(said) if self.redact else said
 
     def hits(self, query: str = "", **parameters: Unpack[SearchParameters]) -> Iterator[Hit]:
@@ -233,13 +239,11 @@ class Library:
 
         with self.open() as connection:
             rows = connection.execute(_TAGGED).fetchall()
-        names: dict[str, str] = {}
-        notes: dict[str, set[int]] = {}
+        tagged: dict[str, tuple[str, set[int]]] = {}
         for name, note_id in rows:
-            for path in (name, *(name[: slash.start()] for slash in re.finditer("/", name))):
-                names.setdefault(fold_tag(path), path)
-                notes.setdefault(fold_tag(path), set()).add(note_id)
-        return {names[tag]: len(notes[tag]) for tag in sorted(notes)}
+            for path in accumulate(name.split("/"), "{}/{}".format):
+                tagged.setdefault(fold_tag(path), (path, set()))[1].add(note_id)
+        return {name: len(notes) for _, (name, notes) in sorted(tagged.items())}
 
     def status(self) -> Status:
         """Return what is ready, how fresh the index is, and its sources."""
@@ -387,15 +391,13 @@ class Library:
         :param source: their source's name; several programs should use several names
         :raises SourceError: if the index has another source of this name
         """
-        return self._write_added(source, notes)
+        return self._write_added(source, notes, ())
 
     def discard(self, *keys: str, source: str = "added") -> Report:
         """Remove notes that :meth:`add` has added; ignore unknown keys."""
         return self._write_added(source, (), keys)
 
-    def _write_added(
-        self, source: str, notes: Sequence[Note], remove: Collection[str] = ()
-    ) -> Report:
+    def _write_added(self, source: str, notes: Sequence[Note], remove: Sequence[str]) -> Report:
         from .index import added
 
         known = {name: stored.config for name, stored in self.sources().items()}
@@ -532,6 +534,7 @@ def _stop(watcher: Watcher, until: threading.Event) -> None:
 def _request(
     query: str, limit: int, offset: int, correct: bool, parameters: Mapping[str, object]
 ) -> SearchRequest:
+    from .index.config import did_you_mean
     from .query.filter_values import InvalidParameter
     from .search import request
 
@@ -539,21 +542,13 @@ def _request(
         # SupportsIndex: numpy's numbers, too
         if not isinstance(number, SupportsIndex) or number is True or int(number) < lowest:
             raise InvalidParameter(f"{name} must be {lowest} or more, not {number!r}")
+    known = request.SearchParameters.__annotations__
     for name in parameters:
-        _check_parameter(name)
+        if name not in known:
+            question = did_you_mean(name, ["limit", "offset", *known])
+            raise InvalidParameter(f"there is no parameter {name!r}. {question}")
     texts = {name: request.read_python(name, value) for name, value in parameters.items()}
     for several, one in (("tags", "tag"), ("sources", "source")):
         texts[one] = [*texts.pop(several, []), *texts.get(one, [])]
     texts["q"] = request.read_python("query", query)
     return request.read_request(texts, size=limit, offset=offset, correct=correct)
-
-
-def _check_parameter(name: str) -> None:
-    from .index.config import did_you_mean
-    from .query.filter_values import InvalidParameter
-    from .search.request import SearchParameters
-
-    known = [*SearchParameters.__annotations__]
-    if name not in known:
-        question = did_you_mean(name, ["limit", "offset", *known])
-        raise InvalidParameter(f"there is no parameter {name!r}. {question}")

@@ -24,7 +24,7 @@ from scipy.sparse import csr_matrix
 from benchmarks.lib.synthetic_text import SEED, real_words
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder, ModelFacts, WordPieces
-from datasette_bear_search.languages import STOP_WORDS
+from datasette_bear_search.text.languages import STOP_WORDS
 
 NAME = "synthetic"
 DIMENSION = 384

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from datasette_bear_search.index.file.schema import WORD_VOCABULARY
-from datasette_bear_search.languages import STOP_WORDS
 from datasette_bear_search.search.request import Parameters
 from datasette_bear_search.sqlite import sqlite3
+from datasette_bear_search.text.languages import STOP_WORDS
 
 SEED = 11
 

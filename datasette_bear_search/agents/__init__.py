@@ -16,7 +16,6 @@ from .. import library
 from ..index.config import ConfigurationError, abouts
 from ..index.file.database import SidecarError
 from ..index.file.sources import read_sources
-from ..interruption import reading
 from ..notes import ForeseenError, without_parent_tags
 from ..search.engine import TimeLimitExceeded
 from ..search.notes.detail import NoteDetail
@@ -55,7 +54,7 @@ class AgentLibrary(library.Library):
     def open(self) -> Iterator[sqlite3.Connection]:
         """Open the index file read-only; raise ToolError if it can't be read, now or later."""
         try:
-            with super().open() as connection, reading(connection):
+            with super().open() as connection:
                 yield connection
         except SidecarError as error:
             raise ToolError(f"{error} {TELL_THE_PERSON}") from None

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..index.config import PLUGIN
 from ..search.redaction import masking
+from ..sqlite import sqlite3
 from ..web import hosts as web_hosts
 from ..web import turns
 from ..web.api.openapi import ROUTE
 from ..web.hosts import LOCAL_HOSTS
 from ..web.requests import databases, errors, permissions, responses, settings
 from . import AgentLibrary
-from .server import SdkMissing, build_server
+from .server import GREETINGS, SdkMissing, build_server
 from .tools import TOOLS, read_text
 
 if TYPE_CHECKING:
@@ -96,31 +99,27 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
         message = "Agents send POST requests here (MCP, streamable HTTP without sessions)."
         return refusal(message, 405, Allow="POST")
 
-    def build() -> Any:
-        return build_server(_library(datasette, database))
-
+    body = await request.post_body()
+    options = {"greets": any(method in body for method in GREETINGS)}
     try:
         # In a thread, because its instructions are read from the index.
-        server = await asyncio.to_thread(build)
+        server = await asyncio.to_thread(build_server, _library(datasette, database), **options)
     except (SdkMissing, masking.RedactionMissing) as error:
         return refusal(str(error), 404)
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     # One manager per request: it needs a task group, and none in Datasette outlives a request.
     manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
-    has_body = asyncio.Event()
+    unread = [{"type": "http.request", "body": body}]
 
-    async def receive_body() -> dict[str, Any]:
-        message = await receive()
-        if not message.get("more_body"):
-            has_body.set()
-        return message
+    async def receive_body() -> Any:
+        return unread.pop() if unread else await receive()
 
     async def send_response() -> None:
         async with manager.run():
             await manager.handle_request(request.scope, receive_body, send_with_headers)
 
-    await turns.while_connected(receive, send_response, has_body)
+    await turns.while_connected(receive, send_response)
     return None
 
 
@@ -134,7 +133,7 @@ def agent_tools(datasette: Datasette) -> list[Any]:
             if database is None or not await permissions.may_search(datasette, actor, database):
                 return f"Error: {errors.NO_SIDECAR if database is None else DENIED}"
             library = partial(_library, datasette, database)
-            return await asyncio.to_thread(read_text, library, name, arguments)
+            return await asyncio.to_thread(read_text, library, name, **arguments)
 
         return run
 
@@ -142,8 +141,17 @@ def agent_tools(datasette: Datasette) -> list[Any]:
     return [AgentTool(*each, function(each[0])) for each in about]
 
 
+class _Library(AgentLibrary):
+    """The notes for one request, whose statements stop when its client disconnects."""
+
+    @contextmanager
+    def open(self) -> Iterator[sqlite3.Connection]:
+        with super().open() as connection, turns.reading(connection):
+            yield connection
+
+
 def _library(datasette: Datasette, database: Any) -> AgentLibrary:
-    return AgentLibrary(
+    return _Library(
         str(database.path),
         settings.setting_list(datasette, "hidden_tags"),
         time_limit_ms=datasette.setting("sql_time_limit_ms"),

@@ -44,13 +44,13 @@ def files(
     :raises ForeseenError: if the app isn't known, or its file isn't plain JSON
     """
     arguments = ["bear-mcp", *options]
-    entry = _entry(arguments)
     if app:
         if app not in MCP_CLIENTS:
             raise ForeseenError(f"--install knows these apps: {', '.join(MCP_CLIENTS)}.")
+        entry = _entry(lasting_command(arguments, EXTRAS))
         yield _with_server(_settings_file(app), MCP_CLIENTS[app][1], entry)
     if bundle:
-        yield bundle.absolute(), *_bundle(arguments)
+        yield bundle.absolute(), *_bundle(_entry(uvx_command(arguments, EXTRAS)))
     if skill:
         text = Path(__file__).with_name("skill.md").read_text(encoding="utf-8")
         yield skill.absolute() / "search-notes" / "SKILL.md", text, text
@@ -172,9 +172,8 @@ def _create(path: Path, content: bytes) -> None:
         stream.write(content)
 
 
-def _entry(arguments: list[str]) -> dict[str, Any]:
-    command, *rest = lasting_command(arguments, EXTRAS)
-    return {"command": command, "args": rest}
+def _entry(command: Sequence[str]) -> dict[str, Any]:
+    return {"command": command[0], "args": command[1:]}
 
 
 def _settings_file(app: str) -> Path:
@@ -209,10 +208,8 @@ def _with_server(path: Path, key: str, entry: dict[str, Any]) -> tuple[Path, str
     return path, added, json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def _bundle(arguments: list[str]) -> tuple[str, bytes]:
+def _bundle(entry: dict[str, Any]) -> tuple[str, bytes]:
     """Return an MCP bundle that needs only uv, on any machine: its manifest, and the whole file."""
-    command, *rest = uvx_command(arguments, EXTRAS)
-    entry = {"command": command, "args": rest}
     manifest = {
         "manifest_version": "0.3",
         "name": "datasette-bear-search",

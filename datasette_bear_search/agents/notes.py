@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from operator import contains
 from typing import Any, NamedTuple
 
 from ..index.file import database
 from ..index.run.chunking import passages
 from ..library import NoteNotFound
-from ..notes import counted, fold_tag, printable
+from ..notes import counted, fold_tag, is_within, printable
 from ..search.notes.detail import NoteDetail
 from ..search.ranking.statement import Statement
 from ..search.results.retrieve import checked_rows, url_at_heading
@@ -87,65 +88,64 @@ def get_notes(
 
 
 def list_tags(library: AgentLibrary, under: str) -> ToolResult:
-    counts = {fold_tag(name): (name, notes) for name, notes in library.tags().items()}
     top = fold_tag(under)
-    tags = [tag for tag in sorted(counts) if not top or f"{tag}/".startswith(f"{top}/")]
+    tags = {name: notes for name, notes in library.tags().items() if is_within(name, top or "*")}
     if top and not tags:
         raise ToolError(f"There is no tag {under!r}. Without under, list_tags shows all tags.")
-    shown = tags
-    for depth in sorted({tag.count("/") for tag in tags})[:0:-1]:
+    shown = [*tags]
+    for depth in sorted({name.count("/") for name in tags})[:0:-1]:
         if len(shown) > MAX_LISTED_TAGS:
-            shown = [tag for tag in tags if tag.count("/") < depth]
+            shown = [name for name in tags if name.count("/") < depth]
     shown = shown[:MAX_LISTED_TAGS]
     roots: list[dict[str, Any]] = []
     nodes: dict[str, dict[str, Any]] = {}
-    for tag in shown:
-        name, notes = counts[tag]
-        nodes[tag] = {"tag": name, "notes": notes}
-        parent = nodes.get(tag.rpartition("/")[0])
-        (roots if parent is None else parent.setdefault("nested", [])).append(nodes[tag])
-    lines = [*_tag_lines(roots, 0)] or ["No note has a tag."]
+    lines = []
+    for name in shown:
+        node = nodes[fold_tag(name)] = {"tag": name, "notes": tags[name]}
+        parent = nodes.get(fold_tag(name).rpartition("/")[0])
+        (roots if parent is None else parent.setdefault("nested", [])).append(node)
+        lines.append(f"{'  ' * (name.count('/') - top.count('/'))}{quoted(name)} ({tags[name]})")
     left_out = len(tags) - len(shown)
     if left_out:
         lines.append(
             f"{left_out} tags were left out, the most deeply nested first. "
             'list_tags(under="…") shows those below a tag.'
         )
-    return ToolResult("\n".join(lines), without_empty({"left_out": left_out}) | {"tags": roots})
+    text = "\n".join(lines or ["No note has a tag."])
+    return ToolResult(text, without_empty({"left_out": left_out}) | {"tags": roots})
 
 
 def library_status(library: AgentLibrary) -> ToolResult:
     with library.open() as connection:
-        state = database.read_state(connection)
-        by_meaning = state.has_vectors and database.has_vector_extension(connection)
-        totals = """
-            select
-              count(*) as notes, sum(archived) as archived, sum(encrypted) as encrypted,
-              sum(pinned) as pinned, substr(min(created), 1, 10) as oldest,
-              substr(max(modified), 1, 10) as newest
-            from notes
-            """
-        [facts] = checked_rows(connection, Statement(totals, {}))
+        [facts] = checked_rows(connection, Statement(_TOTALS, {}))
         about = library.about(connection)
+        has_extension = database.has_vector_extension(connection)
     status = library.status()
     sources = [
         {"name": each.name, "notes": each.notes}
         | without_empty({"read": each.read, "error": each.error})
         for each in status.sources
     ]
+    is_usable = has_extension and status.model.state not in ("absent", "failed")
     facts |= {
-        "sources": sources,
         "about": {each.name: about[each.name] for each in status.sources if each.name in about},
-        "indexed": state.indexed,
-        "searched_by_meaning": by_meaning,
-        "model": state.model if state.has_vectors else None,
+        "indexed": status.index.indexed,
+        "searched_by_meaning": bool(status.vectors.embedded) and is_usable,
+        "model": status.model.name,
     }
-    data = {name: value for name, value in facts.items() if value not in (None, {})}
-    shown = {name: value for name, value in data.items() if name != "sources"}
-    lines = [f"{name.replace('_', ' ')}: {value_text(value)}" for name, value in shown.items()]
+    facts = {name: value for name, value in facts.items() if value not in (None, {})}
+    lines = [f"{name.replace('_', ' ')}: {value_text(value)}" for name, value in facts.items()]
     lines += [f"source {', '.join(_source_parts(source))}" for source in sources]
     lines += [f"Notice: {printable(notice)}" for notice in status.notices]
-    return ToolResult("\n".join(lines), data | {"notices": [*status.notices]})
+    return ToolResult("\n".join(lines), facts | {"sources": sources, "notices": [*status.notices]})
+
+
+_TOTALS = """
+select
+  count(*) as notes, sum(archived) as archived, sum(encrypted) as encrypted, sum(pinned) as pinned,
+  substr(min(created), 1, 10) as oldest, substr(max(modified), 1, 10) as newest
+from notes
+"""
 
 
 # --- get_notes: which notes
@@ -158,23 +158,23 @@ def _find(
     found: dict[int, NoteDetail] = {}
     choices, problems = [], []
     for name in (*ids, *titles):
-        same, problem = _named(library, name, is_title=name in titles)
-        if problem:
-            problems.append(problem)
-        elif len(same) == 1:
+        try:
+            same = _named(library, name, is_title=name in titles)
+        except ToolError as error:
+            problems.append(str(error))
+            continue
+        if len(same) == 1:
             found[same[0].id] = same[0]
         else:
-            choices.append({"title": name, "notes": [*map(_choice, same)]})
+            choices.append(_choices(name, same))
     return list(found.values()), choices, problems
 
 
 def only_note(library: AgentLibrary, name: int | str) -> int:
     """Return the id of the note with this name; raise ToolError if there are none or several."""
-    same, problem = _named(library, name)
-    if problem:
-        raise ToolError(problem)
+    same = _named(library, name)
     if len(same) > 1:
-        raise ToolError(_choice_text({"title": name, "notes": [*map(_choice, same)]}))
+        raise ToolError(*_choice_text(_choices(name, same)).split("\n"))
     return same[0].id
 
 
@@ -187,29 +187,30 @@ limit {MAX_NOTES}
 """
 
 
-def _named(
-    library: AgentLibrary, name: int | str, *, is_title: bool = False
-) -> tuple[list[NoteDetail], str]:
-    """Return the notes with this id, key, path or title, and what is wrong if there are none."""
+def _named(library: AgentLibrary, name: int | str, *, is_title: bool = False) -> list[NoteDetail]:
+    """Return the notes with this id, key, path or title; raise ToolError if there are none."""
     if not is_title:
-        try:
-            return [library.note(name)], ""
-        except NoteNotFound:
-            if isinstance(name, int):
-                return (
-                    [],
-                    f"There is no note with the id {name}. search_notes gives the ids of notes.",
-                )
+        with suppress(NoteNotFound):
+            return [library.note(name)]
+    if isinstance(name, int):
+        raise ToolError(
+            f"There is no note with the id {name}. search_notes gives the ids of notes."
+        )
     with library.open() as connection:
         rows = connection.execute(_SAME_TITLE, {"title": name}).fetchall()
-        same = [library.note(note_id) for (note_id,) in rows]
-        return same, "" if same else _no_such_title(library, connection, str(name))
+        if not rows:
+            raise ToolError(_no_such_title(library, connection, name))
+        return [library.note(note_id) for (note_id,) in rows]
 
 
-def _choice(note: NoteDetail) -> dict[str, Any]:
-    facts = note_facts(note)
-    kept = {name: facts.get(name) for name in ("id", "tags", "modified", "archived")}
-    return without_empty(kept | {"begins": " ".join(note.body[:200].split())[:100]})
+def _choices(title: int | str, notes: Sequence[NoteDetail]) -> dict[str, Any]:
+    kept = ("id", "tags", "modified", "archived")
+    choices = [
+        {name: value for name, value in note_facts(note).items() if name in kept}
+        | without_empty({"begins": " ".join(note.body[:200].split())[:100]})
+        for note in notes
+    ]
+    return {"title": title, "notes": choices}
 
 
 def _choice_text(choice: Mapping[str, Any]) -> str:
@@ -362,9 +363,3 @@ def _source_parts(source: Mapping[str, Any]) -> Iterator[str]:
     for name in ("read", "error"):
         if name in source:
             yield f"{name} {value_text(source[name])}"
-
-
-def _tag_lines(nodes: Sequence[Mapping[str, Any]], depth: int) -> Iterator[str]:
-    for node in nodes:
-        yield f"{'  ' * depth}{quoted(node['tag'])} ({node['notes']})"
-        yield from _tag_lines(node.get("nested", []), depth + 1)

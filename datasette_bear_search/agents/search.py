@@ -66,43 +66,58 @@ def search_notes(
             'search_notes needs a query, or filters to list notes by, such as {"tag": "work"}. '
             "list_tags shows which tags there are."
         )
+    texts = texts or [""]
     is_fused = len(texts) > 1
     size, start = (FUSED, 0) if is_fused else (limit + NEXT_TITLES, offset)
-    more: dict[str, Any] = {"mode": mode, "sort": sort, "recency": recency, "found": found_only}
-    more |= {"limit": size, "offset": start, "wait": engine.WAIT}
-    filtered = {**more, **filters}
-    responses = {text: library.search(text, **filtered) for text in texts or [""]}
-    if not any(response.results.found for response in responses.values()):
-        for text, response in responses.items():
-            if unfiltered := response.results.unfiltered:
-                wider = library.search(unfiltered.text, **more)
-                notices = (_UNFILTERED.format(unfiltered.without), *wider.notices)
-                responses[text] = replace(wider, notices=notices)
-    lists = [response.results for response in responses.values()]
+    how: dict[str, Any] = {"mode": mode, "recency": recency, "wait": engine.WAIT}
+    page = {"sort": sort, "found": found_only, "limit": size, "offset": start}
+    responses = _responses(library, texts, filters, how | page)
+    results = responses[texts[0]].results
+    hits, total, found = list(results.hits), results.total, results.found
     if is_fused:
-        hits = _fused(lists, sort)
+        hits = _fused([response.results for response in responses.values()], sort)
         total = found = len(hits)
         hits = hits[offset : offset + limit + NEXT_TITLES]
-    else:
-        hits, total, found = list(lists[0].hits), lists[0].total, lists[0].found
-    next_offset = offset + limit if offset + limit < total else None
     notes, about = library.with_origin([_hit(library, hit, links) for hit in hits[:limit]])
     if detail == "concise":
         notes = [*map(_concise, notes)]
     shown = _within(notes, max_tokens)
-    if len(shown) < len(notes):
-        next_offset = offset + len(shown)
-    data: dict[str, Any] = {"total": total, "found": found, "offset": offset}
-    said = _notices(responses)
+    end = offset + (limit if len(shown) == len(notes) else len(shown))
+    notices = _notices(responses)
     if why:
-        options: dict[str, Any] = {**filters, "mode": mode, "recency": recency}
-        options |= {"limit": limit + offset, "wait": engine.WAIT}
-        options["reads_sources"] = library.reads_sources
-        said.insert(0, library.why(why, texts[0] if texts else "", **options))
-    data |= {"next_offset": next_offset, "notices": said, "about": about}
+        how |= {"limit": limit + offset, "reads_sources": library.reads_sources, **filters}
+        notices.insert(0, library.why(why, texts[0], **how))
     next_hits = hits[len(shown) : len(shown) + NEXT_TITLES]
-    data["next_titles"] = [{"id": hit.id, "title": hit.title} for hit in next_hits]
+    data: dict[str, Any] = {
+        "total": total,
+        "found": found,
+        "offset": offset,
+        "next_offset": end if end < total else None,
+        "notices": notices,
+        "about": about,
+        "next_titles": [{"id": hit.id, "title": hit.title} for hit in next_hits],
+    }
     return _result(_heading(data, len(shown)), data, shown)
+
+
+def _responses(
+    library: AgentLibrary, texts: Sequence[str], filters: Mapping[str, Any], options: dict[str, Any]
+) -> dict[str, SearchResponse]:
+    """Return the response to each text. If none finds anything, search more widely."""
+    found = {text: library.search(text, **options, **filters) for text in texts}
+    if any(response.results.found for response in found.values()):
+        return found
+    for text, response in found.items():
+        if unfiltered := response.results.unfiltered:
+            wider = library.search(unfiltered.text, **options)
+            notices = (_UNFILTERED.format(unfiltered.without), *wider.notices)
+            found[text] = replace(wider, notices=notices)
+        elif options["found"] and options["mode"] not in ("semantic", "like"):
+            # A name that no note has mustn't hide what the notes say about the other words.
+            some_words = options | {"mode": "keyword", "found": False}
+            wider = library.search(text, **some_words, **filters)
+            found[text] = wider if wider.hits else response
+    return found
 
 
 def similar_notes(
@@ -200,10 +215,11 @@ def _passage(note: Hit | SimilarNote, *, with_text: bool) -> dict[str, Any] | No
 
 
 def _heading(data: Mapping[str, Any], shown: int) -> str:
-    found, offset = data["found"], data["offset"]
+    offset = data["offset"]
     if not shown:
         return f"There are no results after offset {offset}." if offset else _NOTHING
-    heading = f"{counted(found, 'result')}, {offset + 1} to {offset + shown} shown."
+    results = counted(data["found"] or data["total"], "result")
+    heading = f"{results}, {offset + 1} to {offset + shown} shown."
     if data["next_offset"]:
         heading += f" For more: offset={data['next_offset']}."
     return heading

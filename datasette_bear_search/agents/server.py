@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # The SDK takes half a second to import and only servers need it, so functions import it.
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stdout, suppress
 from importlib.metadata import version
 from string import Template
@@ -18,17 +19,17 @@ from ..sqlite import sqlite3
 from . import AgentLibrary, ToolError
 from .arguments import NOTE
 from .text import value_text
-from .tools import INSTRUCTIONS, MCP_PROMPTS, TOOLS, Tool, call
+from .tools import INSTRUCTIONS, MCP_PROMPTS, RESOURCE, TOOLS, Tool, call
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
 SERVER_NAME = "bear-search"
 INSTALL_MCP = 'pip install "datasette-bear-search[mcp]"'
-# Notes are also resources, which people mention with @ in an assistant's app.
-MARKDOWN_TYPE = "text/markdown"
 # Notes in a page of the list, and titles that complete what was typed: the protocol's most.
 PAGE, COMPLETIONS = 100, 100
+# The methods, one for each form of the protocol, whose answer has the instructions.
+GREETINGS = (b'"initialize"', b'"server/discover"')
 # Tags that the instructions name.
 TOP_TAGS = 12
 
@@ -43,8 +44,11 @@ class SdkMissing(Exception):
         )
 
 
-def build_server(library: AgentLibrary) -> Server[Any]:
-    """Return a server with the tools, for any transport, or raise SdkMissing."""
+def build_server(library: AgentLibrary, *, greets: bool = True) -> Server[Any]:
+    """Return a server with the tools, for any transport, or raise SdkMissing.
+
+    :param greets: whether to read from the index what an agent should know before its first call
+    """
     try:
         import anyio.to_thread
         import mcp_types as types
@@ -72,25 +76,17 @@ def build_server(library: AgentLibrary) -> Server[Any]:
         cursor = (parameters and parameters.cursor) or "0"
         if not (cursor.isdecimal() and len(cursor) < 10):
             raise MCPError(types.INVALID_PARAMS, "There is no such page of notes.")
-        notes = await in_thread(_listed_notes, library, int(cursor))
+        notes = await in_thread(_rows, library, _LISTED, {"offset": int(cursor)})
         more = f"{int(cursor) + PAGE}" if len(notes) > PAGE else None
+        kind: dict[str, Any] = {"mime_type": RESOURCE["mime_type"]}
         resources = [
-            types.Resource(
-                uri=f"{NOTE}{note_id}",
-                name=printable(library.shown(title)),
-                mime_type=MARKDOWN_TYPE,
-            )
+            types.Resource(uri=f"{NOTE}{note_id}", name=printable(library.shown(title)), **kind)
             for note_id, title in notes[:PAGE]
         ]
         return types.ListResourcesResult(resources=resources, next_cursor=more)
 
     async def list_templates(context: Any, parameters: Any) -> types.ListResourceTemplatesResult:
-        template = types.ResourceTemplate(
-            uri_template=f"{NOTE}{{id}}",
-            name="note",
-            description="A note by its title, by its id as search_notes gives it, or by source:key",
-            mime_type=MARKDOWN_TYPE,
-        )
+        template = types.ResourceTemplate(**RESOURCE)
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(context: Any, parameters: Any) -> types.ReadResourceResult:
@@ -101,51 +97,43 @@ def build_server(library: AgentLibrary) -> Server[Any]:
         except ToolError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         uri = printable(uri)
-        contents = types.TextResourceContents(uri=uri, mime_type=MARKDOWN_TYPE, text=text)
+        kind = RESOURCE["mime_type"]
+        contents = types.TextResourceContents(uri=uri, mime_type=kind, text=text)
         return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(context: Any, parameters: Any) -> types.ListPromptsResult:
         prompts = [
-            types.Prompt(
-                name=name,
-                title=prompt["title"],
-                description=prompt["description"],
-                arguments=[
-                    types.PromptArgument(
-                        name=prompt["argument"],
-                        description=prompt["argument_description"],
-                        required=True,
-                    )
-                ],
-            )
+            types.Prompt(name=name, **{key: prompt[key] for key in _OF_A_PROMPT})
             for name, prompt in MCP_PROMPTS.items()
         ]
         return types.ListPromptsResult(prompts=prompts)
 
     async def get_prompt(context: Any, parameters: Any) -> types.GetPromptResult:
-        prompt = MCP_PROMPTS.get(parameters.name)
+        prompt, given = MCP_PROMPTS.get(parameters.name), parameters.arguments or {}
         if prompt is None:
             raise MCPError(types.INVALID_PARAMS, f"The prompts are: {', '.join(MCP_PROMPTS)}.")
-        if not (parameters.arguments or {}).get(prompt["argument"]):
-            missing = f"{parameters.name} needs {prompt['argument']}"
-            raise MCPError(types.INVALID_PARAMS, f"{missing}: {prompt['argument_description']}.")
-        text = printable_lines(Template(prompt["text"]).substitute(parameters.arguments))
+        [argument] = prompt["arguments"]
+        if not given.get(argument["name"]):
+            missing = f"{parameters.name} needs {argument['name']}: {argument['description']}."
+            raise MCPError(types.INVALID_PARAMS, missing)
+        text = printable_lines(Template(prompt["text"]).substitute(given))
         content = types.TextContent(text=text)
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
     async def complete(context: Any, parameters: Any) -> types.CompleteResult:
-        titles: list[str] = []
+        found: list[Any] = []
         if parameters.argument.name in ("id", "note"):  # of the template, and of a prompt
-            titles = await in_thread(_titles, library, parameters.argument.value)
-        shown = [printable(library.shown(title)) for title in titles[:COMPLETIONS]]
-        has_more = len(titles) > COMPLETIONS
-        return types.CompleteResult(completion=types.Completion(values=shown, has_more=has_more))
+            typed = {"typed": parameters.argument.value.strip()}
+            found = await in_thread(_rows, library, _TITLED, typed)
+        shown = [printable(library.shown(title)) for (title,) in found[:COMPLETIONS]]
+        completion = types.Completion(values=shown, has_more=len(found) > COMPLETIONS)
+        return types.CompleteResult(completion=completion)
 
     return Server(
         SERVER_NAME,
         version=version("datasette-bear-search"),
         title="Notes",
-        instructions=_instructions(library),
+        instructions=_instructions(library) if greets else INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
@@ -174,6 +162,9 @@ def serve_stdio(library: AgentLibrary) -> None:
                 await server.run(receive, send, server.create_initialization_options())
 
     anyio.run(serve)
+
+
+_OF_A_PROMPT = ("title", "description", "arguments")
 
 
 def _listed(tool: Tool) -> Any:
@@ -226,24 +217,25 @@ limit ?
 """
 
 
-def _listed_notes(library: AgentLibrary, offset: int) -> list[tuple[int, str]]:
-    """Return a page of notes, the pinned and the latest first, and one more if there is one."""
-    sql = "select id, title from notes order by pinned desc, modified desc, id limit ? offset ?"
+def _rows(library: AgentLibrary, sql: str, values: Mapping[str, Any]) -> list[Any]:
     with suppress(ToolError), library.open() as connection:  # the tools report errors
-        return connection.execute(sql, [PAGE + 1, offset]).fetchall()
+        return connection.execute(sql, values).fetchall()
     return []
 
 
-def _titles(library: AgentLibrary, typed: str) -> list[str]:
-    """Return the titles with this text, those that begin with it first."""
-    sql = f"""
-        select title
-        from notes
-        where instr(lower(title), lower(:typed))
-        group by title
-        order by instr(lower(title), lower(:typed)), max(modified) desc
-        limit {COMPLETIONS + 1}
-        """
-    with suppress(ToolError), library.open() as connection:
-        return [title for (title,) in connection.execute(sql, {"typed": typed.strip()})]
-    return []
+# A page of notes, the pinned and the latest first, and one more if there is one.
+_LISTED = f"""
+select id, title
+from notes
+order by pinned desc, modified desc, id
+limit {PAGE + 1} offset :offset
+"""
+# Titles with a text, those that begin with it first.
+_TITLED = f"""
+select title
+from notes
+where instr(lower(title), lower(:typed))
+group by title
+order by instr(lower(title), lower(:typed)), max(modified) desc
+limit {COMPLETIONS + 1}
+"""

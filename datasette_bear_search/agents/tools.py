@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -13,7 +14,7 @@ import yaml
 
 from ..index.config import hidden_by_environment
 from ..notes import ForeseenError, printable, printable_lines
-from ..query.filters import FILTERS, Filter, operators
+from ..query.filters import FILTERS, operators
 from ..query.query import MODES
 from ..search.ranking.statement import SORTS
 from . import AgentLibrary, ToolError, ToolResult, links, notes, search
@@ -84,31 +85,18 @@ def register_tools(register: Callable[[Any], None]) -> None:
 def _llm_tools(library: Callable[[], AgentLibrary]) -> list[Any]:
     import llm
 
-    def function(name: str) -> Callable[..., str]:
-        def run(**arguments: Any) -> str:
-            return read_text(library, name, arguments)
-
-        return run
-
+    about = ((tool.name, tool.description, tool.input_schema) for tool in TOOLS)
     return [
-        llm.Tool(f"Notes_{tool.name}", tool.description, tool.input_schema, function(tool.name))
-        for tool in TOOLS
+        llm.Tool(f"Notes_{name}", *rest, partial(read_text, library, name)) for name, *rest in about
     ]
 
 
-def read_text(library: Callable[[], AgentLibrary], name: str, arguments: Mapping[str, Any]) -> str:
+def read_text(library: Callable[[], AgentLibrary], name: str, /, **arguments: Any) -> str:
     """Return a tool's text for a model, also if it fails."""
     try:
         return call(library(), name, arguments).text
     except ForeseenError as error:
         return f"Error: {error}"
-
-
-def _filter_schema(row: Filter) -> dict[str, Any]:
-    if row.kind in ("state", "date"):
-        return {"type": "boolean" if row.kind == "state" else "string"}
-    items = {"type": "string", **({"enum": list(row.choices)} if row.choices else {})}
-    return {"type": "array", "items": items}
 
 
 def _example(name: str, example: str) -> str:
@@ -117,7 +105,7 @@ def _example(name: str, example: str) -> str:
 
 # The first parameter's description also explains the others of its row.
 FILTER_SCHEMAS = {
-    parameter: _filter_schema(row) | ({} if number else {"description": row.help})
+    parameter: row.schema | ({} if number else {"description": row.help})
     for row in FILTERS.values()
     for number, parameter in enumerate(row.parameters)
 }
@@ -152,4 +140,5 @@ _ABOUT["tools"]["search_notes"]["input"]["sort"]["enum"] = list(SORTS[:3])
 _ABOUT["tools"]["search_notes"]["input"]["filters"]["properties"] = FILTER_SCHEMAS
 INSTRUCTIONS: str = _ABOUT["instructions"]
 MCP_PROMPTS: dict[str, dict[str, Any]] = _ABOUT["prompts"]
+RESOURCE: dict[str, Any] = _ABOUT["resource"]
 TOOLS = tuple(_tool(name, about) for name, about in _ABOUT["tools"].items())

@@ -22,8 +22,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 from uuid import UUID, uuid5
 
-from ..markdown import WIKI_LINK
 from ..sqlite import sqlite3
+from ..text.markdown import WIKI_LINK
 
 # The namespace of all ids, so that the same notes always make the same library. It is also the
 # library's own id, by which write_library recognizes files that it may replace.

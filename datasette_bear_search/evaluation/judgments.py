@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..index.file.schema import WORD_INDEX
-from ..languages import WORD
-from ..markdown import plain_text
 from ..notes import ForeseenError
 from ..query.query import MAX_QUERY_CHARACTERS
 from ..sqlite import sqlite3
+from ..text.languages import WORD
+from ..text.markdown import plain_text
 
 THIS_WAS_IT, NOT_IT = 1, 0  # the grades that a person gives
 

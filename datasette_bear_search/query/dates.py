@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -56,12 +57,15 @@ def period(text: str) -> tuple[datetime, datetime]:
     return moment, moment
 
 
-def span(text: str) -> tuple[datetime | None, datetime | None]:
+def span(
+    text: str, period: Callable[[str], tuple[datetime, datetime]] = period
+) -> tuple[datetime | None, datetime | None]:
     """Return the first moment of a date or range and the first after it; None for an open end.
 
     A range is ``2024..2025-03`` (which includes both ends), ``2024-05..``, ``..2024``,
     ``>2024-05``, ``>=2024-05``, ``<2024`` or ``<=2024``.
 
+    :param period: reads a date
     :raises ValueError: if the text is neither, or if the range ends before it begins
     """
     text = text.strip()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from ..notes import ForeseenError
 from . import times
-from .dates import SPANS, period, span, span_name, utc
+from .dates import SPANS, span, span_name, utc
 from .filters import _FALSE, _TRUE, FILTERS, MAX_CONDITIONS, PLACES, Filters, operators
 from .fts5 import unique
 
@@ -43,7 +43,7 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
                 continue
             if row.kind == "date":
                 try:
-                    start, end = _period(values[-1])
+                    start, end = times.period(values[-1])
                     values = (utc(end if name.endswith("before") else start),)
                 except ValueError:
                     raise InvalidParameter(
@@ -65,14 +65,6 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
     return Filters(found, without=tuple(denied))
 
 
-def _period(text: str) -> tuple[datetime, datetime]:
-    """Read a date or a time in words, such as ``two weeks ago``; raise ValueError if it is none."""
-    try:
-        return period(text)
-    except ValueError:
-        return times.whole(text)
-
-
 # Open ends of a range, as text that is before and after all dates.
 _EVER = ("0", "9999")
 
@@ -88,7 +80,7 @@ def read_operator(name: str, value: str) -> Filters:
         name, value = "is", PLACES.get(value.lower(), "")
     row = operators()[name]
     if row.kind == "date":
-        moments = _moments(value)
+        moments = span(value, times.period)
         if name == "date":  # created or modified then, so not two conditions on one date
             since, until = (utc(at) if at else end for at, end in zip(moments, _EVER))
             return Filters(moments=((since, until),))
@@ -110,13 +102,6 @@ def read_operator(name: str, value: str) -> Filters:
     return Filters({value: ("1",)} if name == "is" else {row.name: (value,)})
 
 
-def _moments(value: str) -> tuple[datetime | None, datetime | None]:
-    try:
-        return span(value)
-    except ValueError:
-        return times.whole(value)
-
-
 def describe_operator(name: str, value: str, *, is_negated: bool) -> str:
     """Return a chip's text for ``name:value``, as for the same filter beside the text."""
     row = operators()[name]
@@ -130,7 +115,7 @@ _COMPARISONS = {">": "after", ">=": "since", "<": "before", "<=": "until"}
 
 
 def _describe_date(name: str, value: str) -> str:
-    since, until = _moments(value)
+    since, until = span(value, times.period)
     words = {"date": "", "before": "modified before ", "after": "modified since "}
     word, said = words.get(name, f"{name} "), value.replace("-", " ")
     if since and name in ("before", "after"):

@@ -69,6 +69,14 @@ class Filter(NamedTuple):
     def title(self) -> str:
         return self.name.replace("_", " ").capitalize()
 
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of a parameter's values."""
+        if self.kind in ("state", "date"):
+            return {"type": "boolean" if self.kind == "state" else "string"}
+        items = {"type": "string", **({"enum": [*self.choices]} if self.choices else {})}
+        return {"type": "array", "items": items}
+
     def describe(self, value: str) -> str:
         """Return a label for this value, such as ``#work`` or ``not pinned``."""
         value = value.strip()
@@ -279,16 +287,11 @@ class Filters:
                 for name in {**self.values, **other.values}
             },
             excluded=unique(self.excluded + other.excluded),
-            moments=self.moments
-            + tuple(each for each in other.moments if each not in self.moments),
-            required=(
-                f"({required[0]}) AND ({required[1]})"
-                if required[1:]
-                else "".join(required) or None
-            ),
+            moments=unique(self.moments + other.moments),
+            required=" AND ".join(map("({})".format, required) if required[1:] else required)
+            or None,
             required_in_title=unique(self.required_in_title + other.required_in_title),
-            without=self.without
-            + tuple(each for each in other.without if each not in self.without),
+            without=(*self.without, *(each for each in other.without if each not in self.without)),
         )
 
     def for_programs(self) -> dict[str, Any]:

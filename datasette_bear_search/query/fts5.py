@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
-from .. import languages
+from ..text import languages
+
+T = TypeVar("T")
 
 # Queries of at most so many words are searched for as a phrase, too.
 MAX_ADJACENT = 4
@@ -142,8 +145,8 @@ def starting_with(text: str) -> str:
     return quoted(text) + "*"
 
 
-def unique(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))
+def unique(values: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(values))
 
 
 def any_of(expressions: Iterable[str]) -> str | None:

@@ -10,7 +10,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from ..languages import is_symbol
+from ..text.languages import is_symbol
 from .filters import operators
 
 # Marks that keyboards insert instead of straight quotes. One for one, so that offsets stay valid.

@@ -70,10 +70,7 @@ def suggest(connection: sqlite3.Connection, text: str, cursor: int) -> Suggestio
         if any(each.label.casefold() == typed.value.casefold() for each in found):
             found = ()  # the value is complete
     else:
-        found = (
-            *_operators(typed.value.lower()),
-            *_places(connection, typed, text[typed.end :]),
-        )
+        found = (*_operators(typed.value.lower()), *_places(connection, typed, text[typed.end :]))
     return Suggestions(typed.start, typed.end, found)
 
 

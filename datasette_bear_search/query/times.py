@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import takewhile
 from typing import NamedTuple
 
 from . import dates
-from .dates import period, units_back
+from .dates import units_back
 from .filters import Filters
 
 # Earlier years are taken for history, not for the dates of notes.
@@ -136,19 +137,24 @@ def find(text: str) -> Time | None:
     return min(found, key=lambda time: (not time.is_asked, time.start), default=None)
 
 
-def whole(text: str) -> tuple[datetime, datetime]:
-    """Return the span that a text means, such as ``two weeks ago``; raise ValueError if none."""
+def period(text: str) -> tuple[datetime, datetime]:
+    """Return the span of a date or of a time in words, such as ``two weeks ago``.
+
+    :raises ValueError: if the text is neither
+    """
+    with suppress(ValueError):
+        return dates.period(text)
     text = " ".join(text.lower().split())
     for pattern, *_ in _patterns():
         if match := re.fullmatch(pattern, text):
-            return _span({name: said for name, said in match.groupdict().items() if said})
+            return _span(match)
     raise ValueError(f"{text!r} is no time")
 
 
 def _times(text: str, low: str, pattern: str, is_relative: bool, is_past: bool) -> Iterator[Time]:
     for match in re.finditer(pattern, low):
         try:
-            since, until = _span({name: said for name, said in match.groupdict().items() if said})
+            since, until = _span(match)
         except (ValueError, OverflowError):
             continue
         start, end = match.span()
@@ -239,32 +245,33 @@ def _patterns() -> tuple[tuple[str, bool, bool], ...]:
     )
 
 
-def _span(said: dict[str, str]) -> tuple[datetime, datetime]:
+def _span(match: re.Match[str]) -> tuple[datetime, datetime]:
     """Return the latest span of this name that has begun, unless a year is said."""
+    said = {name: each for name, each in match.groupdict().items() if each}
     today, unit_names = dates.today(), ("day", "week", "month", "year")
     name, year, is_last = said.get("name", ""), int(said.get("year", 0)), "last" in said
     if number := said.get("number"):
         count = int(number) if number.isdecimal() else _place(_NUMBERS, number)
         unit = unit_names[_place(_UNITS, said["unit"]) - 1]
-        return period(f"{count} {unit}s{' ago' if 'ago' in said else ''}")
+        return dates.period(f"{count} {unit}s{' ago' if 'ago' in said else ''}")
     if "day" in said:
-        return period(f"{_place(_DAYS, said['day']) - 1} days ago")
+        return dates.period(f"{_place(_DAYS, said['day']) - 1} days ago")
     if month := _place(_MONTHS, name):
         is_earlier = month > today.month or (is_last and month == today.month)
-        return period(f"{year or today.year - is_earlier}-{month:02}")
+        return dates.period(f"{year or today.year - is_earlier}-{month:02}")
     if first := 3 * _place(_SEASONS, name):
         begin = datetime(year or today.year - (datetime(today.year, first, 1) > today), first, 1)
         if is_last and units_back(begin, "month", -3) > today:  # this season isn't over yet
             begin = begin.replace(year=begin.year - 1)
         return begin, units_back(begin, "month", -3)
     if weekday := _place(_WEEKDAYS, name):
-        return period(f"{(today.weekday() - weekday + 1) % 7 or 7} days ago")
+        return dates.period(f"{(today.weekday() - weekday + 1) % 7 or 7} days ago")
     if re.fullmatch(_WEEKEND, name):
         saturday = today - timedelta(days=(today.weekday() - 5) % 7 or 7)
         return saturday, saturday + timedelta(days=2)
     if not name:
-        return period(str(year))
-    return period(f"{'last' if is_last else 'this'} {unit_names[_place(_UNITS, name) - 1]}")
+        return dates.period(str(year))
+    return dates.period(f"{'last' if is_last else 'this'} {unit_names[_place(_UNITS, name) - 1]}")
 
 
 def _place(names: Sequence[str], text: str) -> int:

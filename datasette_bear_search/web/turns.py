@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar, copy_context
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -16,7 +18,6 @@ from datasette.app import Datasette
 from datasette.database import Database
 
 from ..index.file.database import as_damage, is_locked
-from ..interruption import POLL_SECONDS, Work, current
 from ..search.connection import open_sidecar
 from ..sqlite import sqlite3
 
@@ -26,12 +27,66 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 # Requests that wait for one of Datasette's SQL threads (num_sql_threads, 3 by default).
 MAX_WAITING = 50
 RETRY_AFTER_SECONDS = "5"
+# Seconds between two looks at what another thread or program does.
+POLL_SECONDS = 0.02
 
 # Seconds that requests wait for a program that writes the index. A commit takes less; if a program
 # was stopped in one, the first requests wait in vain, and later ones don't wait.
 LOCKED_SECONDS = 5.0
 # Seconds after which a request looks again whether one writes.
 FREE_SECONDS = 0.5
+
+
+class Work:
+    """The statements of one request, which stop when its client disconnects."""
+
+    def __init__(self) -> None:
+        self.number = next(_numbers)  # in the order of arrival
+        self.free_until = 0.0  # when to look again whether another program writes the index
+        # Held while a connection is interrupted, so that it can't run another request's statement.
+        self._lock = threading.Lock()
+        self._connections: set[sqlite3.Connection] = set()
+        self._is_ended = False
+
+    @contextmanager
+    def reading(self, connection: sqlite3.Connection) -> Iterator[None]:
+        """Make the reads inside this block interruptible.
+
+        :raises sqlite3.OperationalError: "interrupted", if the work was ended
+        """
+        with self._lock:
+            if self._is_ended:
+                raise sqlite3.OperationalError("interrupted")
+            self._connections.add(connection)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._connections.discard(connection)
+            if self._is_ended and connection.in_transaction:
+                connection.rollback()  # the commit at the end of a snapshot was interrupted
+
+    async def end(self) -> None:
+        """Allow no more statements, and wait until the running ones have stopped."""
+        while self._interrupt():
+            # An interrupt between two statements has no effect, so repeat it.
+            await asyncio.sleep(POLL_SECONDS)
+
+    def _interrupt(self) -> bool:
+        with self._lock:
+            self._is_ended = True
+            for connection in self._connections:
+                connection.interrupt()
+            return bool(self._connections)
+
+
+_numbers = count()
+current: ContextVar[Work] = ContextVar("work")  # of the request that is being answered
+
+
+def reading(connection: sqlite3.Connection) -> AbstractContextManager[None]:
+    """Make the reads inside this block stop with the current request."""
+    return (current.get(None) or Work()).reading(connection)
 
 
 class SqlQueue:
@@ -128,18 +183,11 @@ def are_too_many(datasette: Datasette) -> bool:
     return len(_working) >= MAX_WAITING + datasette.setting("num_sql_threads")
 
 
-async def while_connected(
-    receive: Receive, respond: Callable[[], Awaitable[T]], has_body: asyncio.Event | None = None
-) -> T:
-    """Return the response; if the client disconnects, stop the work for it.
-
-    :param has_body: set once the request's body was read, because that calls ``receive``, too
-    """
+async def while_connected(receive: Receive, respond: Callable[[], Awaitable[T]]) -> T:
+    """Return the response to a request whose body was read; stop if the client disconnects."""
     work = Work()
 
     async def end_work() -> None:
-        if has_body:
-            await has_body.wait()
         while (await receive())["type"] != "http.disconnect":
             pass
         _working.discard(work)

@@ -53,7 +53,10 @@ async def post(datasette, status=200, path=PATH, content=LIST_TOOLS, **headers):
     return response
 
 
-async def test_the_index_is_read_beside_the_event_loop(datasette, monkeypatch):
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_instructions_are_read_once_a_session_and_beside_the_event_loop(
+    datasette, monkeypatch, mode
+):
     readers = []
     described = server._instructions
     monkeypatch.setattr(
@@ -61,9 +64,13 @@ async def test_the_index_is_read_beside_the_event_loop(datasette, monkeypatch):
         "_instructions",
         lambda library: readers.append(threading.current_thread()) or described(library),
     )
-    await post(datasette())
-    assert readers
-    assert threading.current_thread() not in readers
+    with serving(datasette()) as address:
+        async with Client(address + PATH, mode=mode) as client:
+            assert "2 notes from" in client.instructions
+            await client.list_tools()
+            await client.call_tool("list_tags", {})
+    assert len(readers) == 1
+    assert readers[0].name.startswith("asyncio")
 
 
 async def test_the_older_protocol_is_served_too(datasette):

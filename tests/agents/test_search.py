@@ -94,6 +94,16 @@ async def test_nothing_found_says_what_to_try(call):
     assert "list_tags" in text
 
 
+async def test_words_that_no_note_has_do_not_hide_notes_with_the_others(call):
+    unknown = "zebracopter quokkaberry xylophone snorkel"
+    data = await call("search_notes", query=f"roof {unknown}")
+    assert "Cabin roof" in [note["title"] for note in data["notes"]]
+    assert all(note["missing"] == unknown.split() for note in data["notes"])
+    assert data["notices"] == ["No note matches closely. These contain some of your words."]
+    assert not await titles(call, query=unknown)
+    assert not await titles(call, query=f"roof {unknown}", mode="semantic")
+
+
 async def test_similar_notes_come_with_reasons(call):
     data = await call("similar_notes", id=await note_id(call, "Cabin roof"))
     reasons = {note["title"]: note["why"] for note in data["notes"]}

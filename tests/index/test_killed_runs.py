@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
-from datasette_bear_search import languages
 from datasette_bear_search.cli.output import clear_errors
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
@@ -20,6 +19,7 @@ from datasette_bear_search.index.run import changes
 from datasette_bear_search.index.run import text as text_run
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sqlite import sqlite3
+from datasette_bear_search.text import languages
 from tests.stress import damage, searchers
 from tests.stress.commands import Commands, is_hot
 from tests.stress.comparing import opened

@@ -324,6 +324,10 @@ LAST_WEEK = {"created_after": "2024-02-19", "created_before": "2024-02-26"}
         ("created:last week", LAST_WEEK),
         ("roof created:last week, stove", LAST_WEEK),
         ("created:3 weeks ago", {"created_after": "2024-02-05", "created_before": "2024-02-12"}),
+        (
+            'created:"two weeks ago..last week"',
+            {"created_after": "2024-02-12", "created_before": "2024-02-26"},
+        ),
         ("modified:7d", {"modified_after": "2024-02-23", "modified_before": "2024-03-02"}),
         ("before:2024-02", {"modified_before": "2024-02-01"}),
         ("after:2024-02", {"modified_after": "2024-02-01"}),

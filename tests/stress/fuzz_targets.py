@@ -17,7 +17,6 @@ from urllib.parse import quote
 
 from datasette.app import Datasette
 
-from datasette_bear_search import markdown as markup
 from datasette_bear_search.demo import BearFile, BearNote, write_library
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index.run import chunking, indexer
@@ -47,6 +46,7 @@ from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 from datasette_bear_search.sources.formats.text import parse_timestamp, timestamp_from_seconds
 from datasette_bear_search.sources.sql_and_json import JSONFile
 from datasette_bear_search.sqlite import sqlite3
+from datasette_bear_search.text import markdown as markup
 from datasette_bear_search.web.note_html import dialect, render, renderer
 from datasette_bear_search.web.pages import cards, urls
 from tests.stress.choices import Choices

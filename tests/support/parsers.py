@@ -11,12 +11,10 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from datasette_bear_search import languages
 from datasette_bear_search.agents import notes as agent_notes
 from datasette_bear_search.index.file import notes
 from datasette_bear_search.index.file.schema import create
 from datasette_bear_search.index.run import chunking
-from datasette_bear_search.markdown import plain_text
 from datasette_bear_search.notes import Note, fold_tag, text_hash, title_line, whole_title
 from datasette_bear_search.query import query, suggest
 from datasette_bear_search.search.redaction import masking
@@ -33,6 +31,8 @@ from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 from datasette_bear_search.sources.formats import documents, keep, markdown_metadata, text
 from datasette_bear_search.sqlite import sqlite3
+from datasette_bear_search.text import languages
+from datasette_bear_search.text.markdown import plain_text
 from datasette_bear_search.web.note_html import render, renderer
 from datasette_bear_search.web.pages import cards
 

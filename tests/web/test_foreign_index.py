@@ -16,11 +16,12 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search import Library, agents, languages, sqlite
+from datasette_bear_search import Library, agents, sqlite
 from datasette_bear_search.agents import tools
 from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.index.file import database
 from datasette_bear_search.search import engine, request
+from datasette_bear_search.text import languages
 from datasette_bear_search.web import turns
 from tests.support.datasettes import IS_1_0, configured, indexed
 

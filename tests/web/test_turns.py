@@ -11,10 +11,10 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.interruption import Work, current
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import turns as web_turns
+from datasette_bear_search.web.turns import Work, current
 from tests.support.agents import serving
 from tests.support.threads import wait_for
 
@@ -162,3 +162,38 @@ def test_a_quick_request_overtakes_waiting_ones():
 
     before, hurried, after = asyncio.run(places())
     assert hurried < before < after
+
+
+class Connection:
+    """A fake connection that counts how often it was interrupted."""
+
+    in_transaction = False
+    interrupted = 0
+
+    def interrupt(self):
+        self.interrupted += 1
+
+
+def test_a_connection_that_does_other_work_is_not_interrupted():
+    work, connection = Work(), Connection()
+    with work.reading(connection):
+        pass
+    asyncio.run(work.end())
+    assert connection.interrupted == 0
+    with pytest.raises(sqlite3.OperationalError, match="interrupted"), work.reading(connection):
+        pass
+
+
+def test_an_interrupted_search_leaves_no_transaction_open():
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    work = Work()
+
+    def read():
+        with work.reading(connection):
+            connection.execute("begin")
+            work._interrupt()
+            raise sqlite3.OperationalError("interrupted")
+
+    with pytest.raises(sqlite3.OperationalError):
+        read()
+    assert not connection.in_transaction

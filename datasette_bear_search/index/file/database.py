@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from ... import languages
 from ...embeddings.prompts import Prompts
 from ...notes import ForeseenError
 from ...sqlite import sqlite3
+from ...text import languages
 from . import metadata, schema
 from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, PENDING, REFUSED, SOURCES, VECTORS
 

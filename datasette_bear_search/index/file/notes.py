@@ -9,10 +9,10 @@ from itertools import count
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ...markdown import breaks_are_soft
 from ...notes import Link, LinkedFile, Note, Tag, files_of, fold_tag, text_hash
 from ...sources.base import Source, SourceConfig
 from ...sqlite import sqlite3
+from ...text.markdown import breaks_are_soft
 from ..run.chunking import Passage, line_hashes, passages
 from ..run.language_detection import detect
 from . import schema, vectors

@@ -10,8 +10,8 @@ import json
 import re
 from collections.abc import Iterator
 
-from ...folding import normalized, plain, typed_forms
 from ...sqlite import read_value, sqlite3
+from ...text.folding import normalized, plain, typed_forms
 from .schema import SPELLINGS, WORD_VOCABULARY
 
 # Latin letters that aren't ASCII, Greek ones, and ё. Other alphabets are typed as they are written.

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from ...embeddings import cards
 from ...embeddings.base import Embedder
-from ...languages import UNSPACED_LANGUAGES, WORD, is_unspaced
 from ...sqlite import sqlite3
+from ...text.languages import UNSPACED_LANGUAGES, WORD, is_unspaced
 from ..file import metadata, schema, vectors
 from ..file.database import STATIC_MODEL, transaction
 from ..file.metadata import get_meta, get_number, set_meta

@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from ... import markdown
+from ...text import markdown
 from ..file.schema import OWN_TEXT, SHORT_TEXT, TEMPLATE_TEXT
 
 # Passages of 100 words find more than longer ones: on long conversations nDCG@10 is .374 with whole

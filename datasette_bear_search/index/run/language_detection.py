@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from ...languages import SNOWBALL, STOP_WORDS, is_unspaced
 from ...notes import ForeseenError
+from ...text.languages import SNOWBALL, STOP_WORDS, is_unspaced
 
 # Languages to detect besides Snowball's.
 _OTHERS = "en bg fa he hr ja ko sk sl th uk vi zh".split()

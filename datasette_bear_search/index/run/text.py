@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import chain
 
-from ...languages import words_version
 from ...notes import Note
 from ...sources.base import SourceError
 from ...sqlite import sqlite3
+from ...text.languages import words_version
 from .. import restricted
 from ..file import database, schema, sources, vectors
 from ..file import notes as stored_notes

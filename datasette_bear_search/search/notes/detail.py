@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from ... import languages
 from ...index.file import sources
 from ...index.file.metadata import json_value
-from ...markdown import wiki_links
 from ...notes import files_of
 from ...query.query import Query
 from ...sqlite import sqlite3
+from ...text import languages
+from ...text.markdown import wiki_links
 from ..planning import planner
 from ..ranking.statement import Statement
 from ..request import read_note_id

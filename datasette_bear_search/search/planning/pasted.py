@@ -8,11 +8,11 @@ from contextlib import suppress
 from itertools import combinations
 from typing import NamedTuple
 
-from ... import languages
-from ...folding import normalized
 from ...query import fts5
 from ...query.query import Query
 from ...sqlite import sqlite3
+from ...text import languages
+from ...text.folding import normalized
 
 # Fewer words, or fewer that say something, are in many notes: "what is the name of".
 WORDS, CONTENT_WORDS = 5, 2

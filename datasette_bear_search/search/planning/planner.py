@@ -13,8 +13,6 @@ from functools import cache, cached_property, partial
 from itertools import chain
 from typing import NamedTuple
 
-from ... import languages
-from ...folding import plain
 from ...index.file import database, metadata, vectors
 from ...index.file.notes import has_copies
 from ...notes import is_within
@@ -24,6 +22,8 @@ from ...query.fts5 import Terms, unique
 from ...query.parser import WORDS_OF_SENTENCES
 from ...query.query import Query, literal, text_with, without_guess, without_times
 from ...sqlite import read_value, sqlite3
+from ...text import languages
+from ...text.folding import plain
 from . import spelling
 from .offers import (
     MAX_DOUBTFUL,

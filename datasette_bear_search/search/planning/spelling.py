@@ -19,7 +19,6 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
-from ... import folding, languages
 from ...embeddings import registry
 from ...index.file import database, metadata
 from ...index.file.schema import (
@@ -33,6 +32,7 @@ from ...index.file.schema import (
 from ...index.file.spellings import spellings
 from ...query import fts5
 from ...sqlite import read_value, sqlite3
+from ...text import folding, languages
 
 # Minimum letters, maximum edits. An edit is a letter inserted, deleted or replaced, or two swapped.
 # Short words have too many neighbors, and four of five misspellings are one edit away (Damerau,

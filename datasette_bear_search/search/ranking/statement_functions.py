@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
-from ... import languages
 from ...index.file.schema import MAX_EMBEDDED
 from ...index.file.vectors import MAX_CANDIDATES, candidates, note_set
 from ...query import fts5
 from ...query.filters import Filters
 from ...query.query import parse
 from ...sqlite import interruption, like_literal, read_value, sqlite3
+from ...text import languages
 from ..planning.planner import ContentWord, Plan, plan
 from .scores import RECENCY_WEIGHT, Refine
 from .statement import COLUMN_WEIGHTS, WEAKER_MATCHES

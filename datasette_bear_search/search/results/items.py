@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
-from ...markdown import FENCE, WIKI_LINK
 from ...query.filters import Filters
 from ...query.fts5 import unique
 from ...sources.formats.markdown_metadata import IMAGES, suffix
+from ...text.markdown import FENCE, WIKI_LINK
 
 # Characters of a note that are searched for them.
 READ = 100_000

@@ -12,9 +12,9 @@ from urllib.parse import quote
 from ...index.file.metadata import json_value
 from ...index.file.templates import shared_lines
 from ...index.run.chunking import line_hash
-from ...markdown import joined, plain_text
 from ...notes import title_line
 from ...sqlite import execute, read_value, sqlite3
+from ...text.markdown import joined, plain_text
 from ..planning.planner import Plan
 from ..ranking.scores import rrf
 from ..ranking.statement import (

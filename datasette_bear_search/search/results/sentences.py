@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import chain
 
 from ...embeddings.base import Embedder, ModelUnavailable
-from ...languages import STOP_WORDS, is_unspaced
-from ...markdown import plain_text
+from ...text.languages import STOP_WORDS, is_unspaced
+from ...text.markdown import plain_text
 from ..planning.planner import Plan
 from . import word_matches
 from .records import FoundNote, RankedNote

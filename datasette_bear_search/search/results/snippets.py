@@ -12,10 +12,10 @@ from itertools import islice
 from ...embeddings.base import Embedder
 from ...index.file.schema import OWN_TEXT, VECTORS
 from ...index.file.vectors import similarity
-from ...markdown import FENCE, joined, plain_text, without_attributes, without_html
 from ...notes import title_line
 from ...query.fts5 import unique
 from ...sqlite import sqlite3
+from ...text.markdown import FENCE, joined, plain_text, without_attributes, without_html
 from ..planning.planner import Plan
 from . import word_matches
 from .items import items, kinds

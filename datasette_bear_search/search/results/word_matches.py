@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ... import languages
 from ...index.file.metadata import json_value
 from ...index.file.schema import LONG_NOTES, TOKENIZER
 from ...notes import files_of
 from ...query import fts5
 from ...query.fts5 import Terms
 from ...sqlite import like_literal, sqlite3
+from ...text import languages
 from ..planning.planner import Plan
 from ..ranking.statement_functions import SearchFunctions
 from .marks import CHARACTERS, MATCH, MarkedText, Span

@@ -15,8 +15,8 @@ from itertools import accumulate
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
-from ...markdown import WIKI_LINK
 from ...notes import Link, LinkedFile, Note, Tag, short_title, without_title_line
+from ...text.markdown import WIKI_LINK
 from ..base import SourceError, Unreadable
 from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File
 from ..files.file_source import FileSource

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
-from ...markdown import plain_text
 from ...notes import Note, Tag
+from ...text.markdown import plain_text
 from ..base import SourceError, Unreadable, checked_option
 from ..files.archive import Archive
 from ..files.file_source import FileSource

@@ -8,7 +8,7 @@ from html import unescape
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from ...markdown import words_of
+from ...text.markdown import words_of
 from ..base import SourceError, Unreadable
 from ..files.archive import MEGABYTE
 from ..files.opening import open_zip

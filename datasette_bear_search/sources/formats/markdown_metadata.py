@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
-from ...markdown import FENCE, plain_text, wiki_links, without_attributes
 from ...notes import Note, Tag
+from ...text.markdown import FENCE, plain_text, wiki_links, without_attributes
 from .text import later, parse_timestamp
 
 # One or two backticks, the text, as many again. It begins with a plain character, as _TAG does.

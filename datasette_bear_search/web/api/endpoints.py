@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import csv
-import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,8 @@ from typing import Any
 from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
+from datasette.utils import LimitedWriter, WriteLimitExceeded
+from datasette.utils.asgi import AsgiStream
 
 from ...query import suggest as suggestions
 from ...search import status as index_status
@@ -71,34 +72,47 @@ def rows_response(datasette: Datasette, request: Request, body: dict[str, Any]) 
 
 
 def csv_response(
-    datasette: Datasette, request: Request, hits: Iterable[Hit], next_url: str | None
-) -> Response:
-    """Return a table in Datasette's form; obey ``_header``, ``_dl``, ``_col`` and ``_nocol``."""
+    datasette: Datasette,
+    request: Request,
+    pages: Callable[[], AsyncIterable[Sequence[Hit]]],
+    next_url: str | None,
+) -> AsgiStream:
+    """Stream a table in Datasette's form; obey ``_header``, ``_dl``, ``_col`` and ``_nocol``."""
     kept = _chosen_keys(request, openapi.CSV_COLUMNS)
     columns = [name for name in openapi.CSV_COLUMNS if name in kept]
-    table = io.StringIO()
-    writer = csv.DictWriter(table, columns, extrasaction="ignore")
-    if request.args.get("_header") != "off":
-        writer.writeheader()
-    rows = (
-        vars(hit)
-        | {
-            "text": hit.text,
-            "heading": hit.passage and hit.passage.heading,
-            "file": hit.file_label,
-            "tags": ", ".join(hit.tags),
-            **{name: int(getattr(hit, name)) for name in _FLAGS},
-        }
-        for hit in hits
-    )
-    writer.writerows(_with_pages(datasette, request, rows))
-    if table.tell() > (limit := datasette.setting("max_csv_mb")) * 1024 * 1024 > 0:
-        raise errors.PageError(f"CSV contains more than {limit} MB", 400)
-    kind = "text/csv" if request.args.get("_dl") else "text/plain"
-    response = responses.text_response(datasette, table.getvalue(), kind)
-    if request.args.get("_dl"):
+
+    async def write(stream: Any) -> None:
+        # Its writerow() returns what write() returns, a coroutine.
+        limited = LimitedWriter(stream, datasette.setting("max_csv_mb"))
+        writer = csv.DictWriter(limited, columns, extrasaction="ignore")
+        try:
+            if request.args.get("_header") != "off":
+                await writer.writeheader()
+            async for hits in pages():
+                for row in _with_pages(datasette, request, map(_csv_row, hits)):
+                    await writer.writerow(row)
+        except (WriteLimitExceeded, errors.PageError) as error:
+            await stream.write(str(error))  # as Datasette does
+
+    async def respond(stream: Any) -> None:
+        await turns.while_connected(request.receive, partial(write, stream))
+
+    is_file = request.args.get("_dl")
+    kind = "text/csv" if is_file else "text/plain"
+    response = AsgiStream(respond, content_type=f"{kind}; charset=utf-8")
+    if is_file:
         response.headers["content-disposition"] = 'attachment; filename="notes.csv"'
-    return _with_next(response, next_url)
+    return _with_next(responses.for_programs(datasette, response), next_url)
+
+
+def _csv_row(hit: Hit) -> dict[str, Any]:
+    return vars(hit) | {
+        "text": hit.text,
+        "heading": hit.passage and hit.passage.heading,
+        "file": hit.file_label,
+        "tags": ", ".join(hit.tags),
+        **{name: int(getattr(hit, name)) for name in _FLAGS},
+    }
 
 
 _FLAGS = ("pinned", "archived", "encrypted", "is_found")

@@ -11,7 +11,7 @@ import yaml
 
 from ...index.config import did_you_mean
 from ...query.filter_values import InvalidParameter
-from ...query.filters import FILTERS, Filter
+from ...query.filters import FILTERS
 from ...search.request import CHOICES, NUMBERS
 
 SEARCH_PATH = "/-/bear-search"
@@ -29,6 +29,7 @@ CSV_COLUMNS = (
     "pinned", "archived", "encrypted", "is_found", "keyword_rank", "semantic_rank", "similarity",
     "score", "why", "url", "page_url",
 )  # fmt: skip
+_FLAG = {"type": "string", "enum": ["0", "1"]}
 ROW_SCHEMAS = {".json": "Row", "/similar/{id}.json": "SimilarRow"}
 
 
@@ -41,7 +42,16 @@ def description() -> dict[str, Any]:
         own[name]["schema"] = {"type": "string", "enum": [*values]}
     for name, (lowest, highest) in NUMBERS.items():
         own[name]["schema"] = {"type": "number", "minimum": lowest, "maximum": highest}
-    filters = [_filter(name, row) for row in FILTERS.values() for name in row.parameters]
+    filters = [
+        {
+            "name": name,
+            "in": "query",
+            "description": row.help or row.title,
+            "schema": _FLAG if row.kind == "state" else row.schema,
+        }
+        for row in FILTERS.values()
+        for name in row.parameters
+    ]
     for form in ("json", "csv"):
         described["paths"][f"{SEARCH_PATH}.{form}"]["get"]["parameters"] += filters
     _require_all(described["components"])
@@ -97,15 +107,3 @@ def check_parameters(path: str, given: Any) -> None:
             if wrong := [value for value in given.getlist(name) if value and value not in values]:
                 message = f"{name} must be one of {', '.join(values)}, not {wrong[0]!r}"
                 raise InvalidParameter(message)
-
-
-def _filter(name: str, row: Filter) -> dict[str, Any]:
-    schema: dict[str, Any] = (
-        {"type": "string", "enum": ["0", "1"]} if row.kind == "state" else {"type": "string"}
-    )
-    if row.choices:
-        schema |= {"enum": [*row.choices]}
-    if row.kind in ("text", "choice"):
-        schema = {"type": "array", "items": schema}
-    meaning = row.help or row.title
-    return {"name": name, "in": "query", "description": meaning, "schema": schema}

@@ -46,8 +46,9 @@ def rendered_cell(
 
     :param table: None for a query's results, whose rows are about notes if they have ``note_id``
     """
-    make = _CELLS.get((table, column))
-    sidecar = make and value and databases.known_sidecar(datasette, database)
+    kind, make = _CELLS.get((table, column), (object, None))
+    is_ours = make and value and isinstance(value, kind)
+    sidecar = is_ours and databases.known_sidecar(datasette, database)
     if not make or not sidecar:
         return None
     # A sqlite3.Row or Datasette's replacement for it, which raise different errors.
@@ -55,74 +56,62 @@ def rendered_cell(
     # In the results of a search statement, the column id has the notes' ids.
     id_column = "id" if table or "lexical_rank" in columns else "note_id"
     note = row[id_column] if id_column in columns else None
-    return make(sidecar, value, note)
+    return make(sidecar, value, note if isinstance(note, int) else None)
 
 
-def _note_link(sidecar: Database, text: Any, note: Any) -> Markup | None:
-    if not isinstance(note, int):
-        return None
-    return _LINK.format(note_url(sidecar.ds, note, sidecar), text)
+def _note_link(sidecar: Database, text: Any, note: int | None) -> Markup | None:
+    return None if note is None else _LINK.format(note_url(sidecar.ds, note, sidecar), text)
 
 
-def _note_row(sidecar: Database, value: Any, note: Any) -> Markup | None:
-    if not isinstance(value, int):
-        return None
+def _note_row(sidecar: Database, value: int, note: int | None) -> Markup:
     url = sidecar.ds.urls.row(sidecar.name, "notes", str(value))
     return Markup('<a href="{}">{}</a>').format(url, value)
 
 
-def _body(sidecar: Database, value: Any, note: Any) -> Markup | None:
-    beginning = _beginning(sidecar, value, note)
-    if beginning is None or len(value) <= MAX_CELL:
-        return beginning
+def _body(sidecar: Database, value: str, note: int | None) -> Markup:
     rest = _note_link(sidecar, f"all {len(value):,} characters", note)
-    return Markup("{} {}").format(beginning, rest) if rest else beginning
+    beginning = _beginning(sidecar, value, note)
+    return Markup("{} {}").format(beginning, rest) if rest and value[MAX_CELL:] else beginning
 
 
-def _beginning(sidecar: Database, value: Any, note: Any) -> Markup | None:
-    if not isinstance(value, str):
-        return None
+def _beginning(sidecar: Database, value: str, note: int | None) -> Markup:
     # On one line, because Datasette's cells show line breaks.
     text = " ".join(value[:MAX_CELL].split())
-    more = "…" if len(value) > MAX_CELL else ""
-    return Markup('<span dir="auto">{}{}</span>').format(text, more)
+    return Markup('<span dir="auto">{}{}</span>').format(text, "…" if value[MAX_CELL:] else "")
 
 
-def _tags(sidecar: Database, value: Any, note: Any) -> Markup | None:
+def _tags(sidecar: Database, value: str, note: int | None) -> Markup | None:
     try:
         tags = json.loads(value)
-    except (TypeError, ValueError):
+    except ValueError:
         return None
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         return None
-    return Markup(" ").join(_tag(sidecar, tag, note) or "" for tag in tags) or Markup("&nbsp;")
+    return Markup(" ").join(_tag(sidecar, tag, note) for tag in tags) or Markup("&nbsp;")
 
 
-def _tag(sidecar: Database, value: Any, note: Any) -> Markup | None:
-    if not isinstance(value, str):
-        return None
+def _tag(sidecar: Database, value: str, note: int | None) -> Markup:
     return _LINK.format(tag_url(sidecar.ds, value, sidecar), f"#{value}")
 
 
-def _url(sidecar: Database, value: Any, note: Any) -> Markup | None:
+def _url(sidecar: Database, value: str, note: int | None) -> Markup | None:
     # Datasette itself turns web addresses into links.
-    if not isinstance(value, str) or value.startswith(("http://", "https://")):
-        return None
-    link = open_link(value)
+    link = None if value.startswith(("http://", "https://")) else open_link(value)
     return Markup('<a href="{}">{}</a>').format(link.url, link.label) if link else None
 
 
-_CELLS: dict[tuple[str | None, str], Callable[[Database, Any, Any], Markup | None]] = {
-    ("notes", "title"): _note_link,
-    ("notes", "body"): _body,
-    ("notes", "attachments"): _beginning,
-    ("notes", "tags"): _tags,
-    ("notes", "url"): _url,
-    ("tags", "name"): _tag,
-    (None, "title"): _note_link,
-    (None, "note_id"): _note_row,
-    (None, "tags"): _tags,
-    (None, "url"): _url,
+# The type that a column's values must have, and what makes the cell's HTML.
+_CELLS: dict[tuple[str | None, str], tuple[type, Callable[[Database, Any, int | None], Any]]] = {
+    ("notes", "title"): (object, _note_link),
+    ("notes", "body"): (str, _body),
+    ("notes", "attachments"): (str, _beginning),
+    ("notes", "tags"): (str, _tags),
+    ("notes", "url"): (str, _url),
+    ("tags", "name"): (str, _tag),
+    (None, "title"): (object, _note_link),
+    (None, "note_id"): (int, _note_row),
+    (None, "tags"): (str, _tags),
+    (None, "url"): (str, _url),
 }
 
 

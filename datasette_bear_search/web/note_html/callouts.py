@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from markdown_it.token import Token
 
-from ...markdown import without_attributes
+from ...text.markdown import without_attributes
 
 if TYPE_CHECKING:
     from markdown_it.rules_core import StateCore

@@ -19,8 +19,8 @@ from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
-from ...markdown import WIKI_LINK
 from ...notes import fold_tag
+from ...text.markdown import WIKI_LINK
 from . import callouts, elements
 from .formulas import FORMULA
 from .renderer import _Renderer

@@ -14,8 +14,8 @@ from typing import Any
 
 from markdown_it.token import Token
 
-from ...markdown import plain_text
 from ...search.results.marks import CHARACTERS, SENTENCE
+from ...text.markdown import plain_text
 from ..pages.urls import PASSAGE_ANCHOR
 from . import elements
 from .dialect import TooMuchMarkup, note_parser

@@ -12,9 +12,9 @@ from urllib.parse import quote, unquote, urlsplit
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from ...languages import TOKEN, is_unspaced
 from ...notes import scheme_of
 from ...search.results.marks import CHARACTERS, SENTENCE
+from ...text.languages import TOKEN, is_unspaced
 from ..pages.urls import PASSAGE_ANCHOR
 from . import elements
 from .attachments import FileLink

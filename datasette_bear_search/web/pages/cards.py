@@ -9,7 +9,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ...markdown import plain_text
 from ...notes import can_be_opened, local_day, scheme_of, without_parent_tags
 from ...query.query import Query
 from ...search.planning.planner import Plan
@@ -19,6 +18,7 @@ from ...search.results.sentences import is_close
 from ...search.results.snippets import SENTENCE_ENDS, SHOWN, passage_text, readable, shortened
 from ...sources.base import SourceConfig
 from ...sources.new_notes import new_note_urls
+from ...text.markdown import plain_text
 from ..requests.freshness import age
 from .urls import LabeledUrl, Urls
 

@@ -15,7 +15,6 @@ from datasette.database import Database
 from datasette.utils import MultiParams
 from markupsafe import Markup
 
-from ...markdown import plain_text
 from ...notes import fold_tag, local_day, whole_title, without_parent_tags
 from ...query.query import parse
 from ...search.notes import detail, similar
@@ -25,6 +24,7 @@ from ...search.redaction import masking
 from ...search.request import PAGE_SIZE, read_note_id, read_number, read_request
 from ...search.results.retrieve import url_at_heading
 from ...sqlite import sqlite3, time_limit
+from ...text.markdown import plain_text
 from ..api.openapi import NOTE_PATH, SIMILAR_PATH
 from ..note_html import render, renderer
 from ..note_html.attachments import NoteFiles, note_files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -17,7 +17,6 @@ from datasette.utils import MultiParams
 from ...embeddings.names import MULTILINGUAL_MODEL
 from ...embeddings.registry import missing_package
 from ...library import Library
-from ...markdown import plain_text
 from ...notes import ForeseenError, local_day
 from ...query.filter_values import InvalidParameter
 from ...search import absence
@@ -39,6 +38,7 @@ from ...search.results.retrieve import NOTHING_CLOSE
 from ...search.results.snippets import more_passages
 from ...sources.base import SourceConfig
 from ...sqlite import sqlite3
+from ...text.markdown import plain_text
 from .. import turns
 from ..api import endpoints, judgments, openapi
 from ..api.openapi import SEARCH_PATH
@@ -470,13 +470,15 @@ async def search_csv(
         search_request = replace(search_request, size=STREAMED)
     wait = read_number("_wait", request.args.get("_wait"), WAIT, 0, MAX_WAIT)
     options: dict[str, Any] = {"wait": wait, "by_words_first": False}
-    hits: list[Hit] = []
-    offset: int | None = search_request.offset
-    while offset is not None:
-        response = await respond(database, replace(search_request, offset=offset), **options)
-        hits += response.hits
-        offset = response.results.next_offset
-        if not is_whole:
-            break
-    next_url = _next_url(datasette, request, offset, "csv")
-    return endpoints.csv_response(datasette, request, hits, next_url)
+    first = await respond(database, search_request, **options)
+
+    async def pages() -> AsyncIterator[Sequence[Hit]]:
+        response = first
+        yield response.hits
+        while is_whole and (offset := response.results.next_offset) is not None:
+            response = await respond(database, replace(search_request, offset=offset), **options)
+            yield response.hits
+
+    next_offset = None if is_whole else first.results.next_offset
+    next_url = _next_url(datasette, request, next_offset, "csv")
+    return endpoints.csv_response(datasette, request, pages, next_url)

@@ -28,16 +28,15 @@ def options_response(datasette: Datasette, methods: str) -> Response:
 
 
 def json_response(datasette: Datasette, body: Any, status: int = 200) -> Response:
-    """Return JSON, which other sites may read if Datasette's CORS is on."""
-    return _for_programs(datasette, Response.json(body, status=status))
+    return for_programs(datasette, Response.json(body, status=status))
 
 
 def text_response(datasette: Datasette, text: str, kind: str = "text/plain") -> Response:
-    """Return text, which other sites may read if Datasette's CORS is on."""
-    return _for_programs(datasette, Response(text, content_type=f"{kind}; charset=utf-8"))
+    return for_programs(datasette, Response(text, content_type=f"{kind}; charset=utf-8"))
 
 
-def _for_programs(datasette: Datasette, response: Response) -> Response:
+def for_programs(datasette: Datasette, response: Response) -> Response:
+    """Return a response that other sites may read if Datasette's CORS is on."""
     response.headers["x-content-type-options"] = "nosniff"  # browsers mustn't take it for HTML
     if datasette.cors:
         add_cors_headers(response.headers)

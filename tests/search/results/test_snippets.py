@@ -1,6 +1,6 @@
 """What a result shows: a snippet or passage, and in it the sentence closest to the query.
 
-Tests ``markdown.py``, ``search/results/word_matches.py``, ``search/results/sentences.py``,
+Tests ``text/markdown.py``, ``search/results/word_matches.py``, ``search/results/sentences.py``,
 ``search/results/items.py``, ``search/results/marks.py`` and ``search/results/retrieve.py``.
 """
 
@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasette_bear_search import markdown
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder, ModelUnavailable
@@ -35,6 +34,7 @@ from datasette_bear_search.search.results.snippets import (
     shortened,
     show,
 )
+from datasette_bear_search.text import markdown
 from tests.support.marks import with_marks
 from tests.support.note_folders import write_files
 from tests.support.tiny_embedder import TinyEmbedder

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.markdown import plain_text
 from datasette_bear_search.notes import LONGEST_TITLE
 from datasette_bear_search.sources.files import archive
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.formats.documents import parse_html
 from datasette_bear_search.sources.registry import kind_of
+from datasette_bear_search.text.markdown import plain_text
 from tests.support.exports import folder_of
 from tests.support.note_folders import (
     link_keys,

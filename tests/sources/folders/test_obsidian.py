@@ -1,6 +1,6 @@
 """How each file in an Obsidian vault is read.
 
-Tests ``markdown.py``.
+Tests ``text/markdown.py``.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ Tests ``search/results/json.py`` and ``web/api/openapi.py``.
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
@@ -154,7 +155,29 @@ async def test_a_table_is_as_large_as_datasette_allows(index, monkeypatch):
     columns = (*openapi.CSV_COLUMNS[:2], "text")
     await get(datasette, "/-/bear-search.csv?_stream=on")
     monkeypatch.setattr(openapi, "CSV_COLUMNS", columns * 20_000)
-    assert await error(datasette, "/-/bear-search.csv") == "CSV contains more than 1 MB"
+    cut = (await get(datasette, "/-/bear-search.csv")).text
+    assert cut.endswith("CSV contains more than 1048576 bytes")
+    assert len(cut) < 1_100_000
+
+
+async def test_a_whole_table_is_sent_while_it_is_read(index, monkeypatch):
+    events, respond = [], search.respond
+
+    async def read(*arguments, **options):
+        events.append("read")
+        return await respond(*arguments, **options)
+
+    async def send(message):
+        events.append("row" if message.get("body") else "border")
+
+    monkeypatch.setattr(search, "STREAMED", 1)
+    monkeypatch.setattr(search, "respond", read)
+    query = b"q=roof&_stream=on&_col=key&_header=off"
+    scope = {"type": "http", "http_version": "1.1", "method": "GET", "headers": []}
+    scope |= {"path": "/-/bear-search.csv", "raw_path": b"/-/bear-search.csv", "scheme": "http"}
+    app = Datasette([str(index)]).app()
+    await app(scope | {"query_string": query}, asyncio.Event().wait, send)
+    assert events == ["read", "border", *["row", "read"] * 2, "row", "border"]
 
 
 async def test_a_whole_table_needs_datasettes_permission(index):

@@ -12,9 +12,9 @@ import pytest
 from datasette.app import Datasette
 from datasette.database import Database
 
-from datasette_bear_search import languages
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.sqlite import sqlite3
+from datasette_bear_search.text import languages
 from datasette_bear_search.web.datasette import menus
 from tests.support.bear_libraries import day
 from tests.support.client import get

@@ -19,10 +19,10 @@ from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from ..sqlite import execute, sqlite3
 from .folding import RULES as FOLDING_RULES
 from .folding import is_normal, normalized, normalized_with_places, plain, without_accents
 from .markdown import without_html
-from .sqlite import execute, sqlite3
 
 T = TypeVar("T")
 

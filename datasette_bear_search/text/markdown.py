@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .notes import LONGEST_TITLE
+from ..notes import LONGEST_TITLE
 
 # Everything that str.strip() strips: a passage of nothing else would end before it begins.
 _SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
@@ -96,27 +96,10 @@ _EMPHASIS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-# What opens and closes emphasis in a line. Within a word, "*" closes it, too.
-_PAIRS = {
-    "*": re.compile(r"(?<![\w*])\*+[^\s*](?:[^\n]{0,300}?[^\s*])?\*"),
-    "_": re.compile(r"(?<!\w)_+[^\s_](?:[^\n]{0,300}?[^\s_])?_+(?!\w)"),
-}
-
 
 def plain_text(markdown: str) -> str:
-    """Return Markdown without its markup, keeping line breaks.
-
-    In a single line, such as a title, a mark without a second one stays: "A* search".
-    """
-    if "*" not in markdown and "_" not in markdown:  # most lines
-        return words_of(blanked(markdown))
-    lone = [mark for mark in _PAIRS if mark in markdown and not _PAIRS[mark].search(markdown)]
-    if "\n" in markdown or not lone or (lone == ["*"] and markdown.lstrip()[:2] == "* "):
-        return words_of(blanked(markdown))
-    # Private characters stand in for the marks.
-    there = {ord(mark): chr(0xE000 + number) for number, mark in enumerate(lone)}
-    back = {ord(stand_in): chr(mark) for mark, stand_in in there.items()}
-    return words_of(blanked(markdown.translate(there))).translate(back)
+    """Return Markdown without its markup, keeping line breaks and marks alone: ``A* search``."""
+    return words_of(blanked(markdown))
 
 
 def blanked(text: str) -> str:
