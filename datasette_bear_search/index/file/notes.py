@@ -28,7 +28,7 @@ from .passages import (
 from .rows import Value, insert_rows, update_rows
 from .schema import LINES
 from .spellings import update_spellings
-from .templates import MAX_TEMPLATE, shared_lines, with_shared, write_lines
+from .templates import MAX_TEMPLATE, shared_lines, write_lines
 
 # Key in meta: the highest id that a note has had.
 LAST_ID = "last_note_id"
@@ -184,11 +184,10 @@ def insert(
     source_name: str,
     notes: Sequence[Note],
     known_ids: Mapping[tuple[str, str], int] = {},
-) -> dict[int, Set[int]]:
+) -> None:
     """Store notes that aren't in the index file yet.
 
     :param known_ids: earlier ids of notes, by source and key
-    :returns: for ``relate``, the lines that were known as shared when each note was written
     """
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
     # Don't reuse the ids of removed notes: other programs may still refer to them.
@@ -202,14 +201,13 @@ def insert(
     rows = [(note_id, *item.values.values()) for note_id, item in new]
     insert_rows(connection, "notes", ("id", *COLUMNS), rows)
     _write_relations(connection, new)
-    shared = with_shared(connection, (item.lines for _, item in new))
+    shared = shared_lines(connection)
     rows = [
         (note_id, *row)
         for note_id, item in new
         for row in passage_rows(item.cut or (), shared, item.note.body)
     ]
     insert_rows(connection, "passages", STORED_COLUMNS, rows)
-    return dict.fromkeys((note_id for note_id, _ in new), shared)
 
 
 def update(
@@ -302,11 +300,8 @@ def relink(connection: sqlite3.Connection, source: Source) -> None:
     connection.executemany(sql, {row[2:] for row in found})
 
 
-def relate(connection: sqlite3.Connection, written: Mapping[int, Set[int]] = {}) -> None:
-    """Relate all stored notes to each other: resolve links; find languages, copies, shared lines.
-
-    :param written: what ``insert`` returned for new notes
-    """
+def relate(connection: sqlite3.Connection) -> None:
+    """Relate all stored notes: resolve links; find languages, copies and shared lines."""
     connection.execute(
         """
         update links
@@ -328,7 +323,7 @@ def relate(connection: sqlite3.Connection, written: Mapping[int, Set[int]] = {})
     shares = {language: round(share, 4) for language, share in connection.execute(sql)}
     set_meta(connection, **{LANGUAGES: json.dumps(shares)})
     _deduplicate(connection)
-    share_lines(connection, written)
+    share_lines(connection)
     update_spellings(connection)
 
 

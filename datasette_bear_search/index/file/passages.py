@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
@@ -35,7 +34,8 @@ PassageRow = tuple[int, str, int, int, str, int, str | None, str, str]
 LONG_NOTE = 100_000
 
 
-def share_lines(connection: sqlite3.Connection, written: Mapping[int, Set[int]]) -> None:
+def share_lines(connection: sqlite3.Connection) -> None:
+    """Find the lines that many notes share now; cut the notes with a line that is or was one."""
     import numpy
 
     rows = connection.execute(LINES_SQL).fetchall()
@@ -52,17 +52,8 @@ def share_lines(connection: sqlite3.Connection, written: Mapping[int, Set[int]])
         return
     connection.execute(f"delete from {SHARED_LINES}")
     insert_rows(connection, SHARED_LINES, ("hash", "notes"), [*shared.items()])
-    # 0 notes: only some of the notes with the line were written as sharing it.
-    changed = known.keys() ^ shared.keys() | {line for line, number in known.items() if not number}
-    found = set(note_ids[numpy.isin(lines, [*changed])].tolist())
-    hashes = dict(rows)
-    stale = [
-        note_id
-        for note_id in sorted(found)
-        if note_id not in written
-        or any((it in written[note_id]) != (it in shared) for it in array("q", hashes[note_id]))
-    ]
-    _cut_again(connection, stale, shared.keys())
+    stale = note_ids[numpy.isin(lines, [*known.keys() ^ shared.keys()])]
+    _cut_again(connection, numpy.unique(stale).tolist(), shared.keys())
 
 
 _PLACE_COLUMNS = "position heading start length text_kind line text".split()

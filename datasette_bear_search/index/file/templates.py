@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Collection, Iterable, Set
-from itertools import chain
+from collections.abc import Collection, Iterable
 
 from ...sqlite import sqlite3
 from .rows import insert_rows
@@ -45,12 +43,3 @@ def write_lines(
 # The cast and the condition matter only in a damaged file.
 _BLOB = "cast(hashes as blob)"
 LINES_SQL = f"select note_id, {_BLOB} from {LINES} where length({_BLOB}) % 8 = 0"
-
-
-def with_shared(connection: sqlite3.Connection, lines: Iterable[Collection[int]]) -> Set[int]:
-    """Return all shared lines, and store those that are new in these notes."""
-    known = shared_lines(connection)
-    counts = Counter(chain.from_iterable(lines))
-    new = [line for line, number in counts.items() if number >= SHARED_BY and line not in known]
-    insert_rows(connection, SHARED_LINES, ("hash", "notes"), [(line, 0) for line in new])
-    return known.union(new)
