@@ -210,6 +210,6 @@ def _commits(
         yield batch
 
 
-def now() -> str:
+def now(timespec: str = "seconds") -> str:
     """Return the time as the index stores it, ISO 8601 UTC."""
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(timezone.utc).isoformat(timespec=timespec).replace("+00:00", "Z")
