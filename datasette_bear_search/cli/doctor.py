@@ -23,7 +23,7 @@ from ..embeddings.base import ModelUnavailable
 from ..embeddings.files import INSTALL_BUNDLED
 from ..embeddings.names import BUNDLED, CHOICES, MULTILINGUAL_MODEL
 from ..index import config
-from ..index.file import database, metadata, schema, sources, vectors
+from ..index.file import database, metadata, nearest, schema, sources, vectors
 from ..index.run import changes
 from ..notes import counted, local_minute, printable
 from ..processes import installed_script
@@ -383,10 +383,10 @@ def _contents(connection: sqlite3.Connection) -> Findings:
     recall = metadata.get_number(connection, vectors.RECALL_KEY)
     if state.has_vectors and recall is not None:
         says = (
-            f"Searches by meaning choose from {min(vectors.candidates(connection), passages):,} of "
+            f"Searches by meaning choose from {min(nearest.candidates(connection), passages):,} of "
             f"{counted(passages, 'passage')}, which include {recall:.0%} of the nearest"
         )
-        if recall < vectors.MIN_CANDIDATES_RECALL:
+        if recall < nearest.MIN_CANDIDATES_RECALL:
             says += (
                 ": this model's vectors are too much alike. So some notes that are close in "
                 "meaning aren't found."

@@ -15,7 +15,7 @@ from ...sources.base import Source, SourceConfig
 from ...sqlite import sqlite3
 from ..run.chunking import Passage, line_hashes, passages
 from ..run.language_detection import detect
-from . import schema, vectors
+from . import nearest, schema
 from .metadata import LANGUAGES, get_number, json_value, set_meta
 from .passages import (
     STORED_COLUMNS,
@@ -137,7 +137,7 @@ def ids_by_key(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = {}
     with suppress(sqlite3.DatabaseError):  # damaged, or from an early version
         sql = "select source, key, id from notes where id between 1 and ?"
-        for source, key, note_id in connection.execute(sql, [vectors.MAX_NOTE_ID]):
+        for source, key, note_id in connection.execute(sql, [nearest.MAX_NOTE_ID]):
             found[source, key] = note_id
     return found
 

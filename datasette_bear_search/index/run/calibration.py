@@ -16,7 +16,7 @@ from ...embeddings import cards
 from ...embeddings.base import Embedder
 from ...languages import UNSPACED_LANGUAGES, WORD, is_unspaced
 from ...sqlite import sqlite3
-from ..file import metadata, schema, vectors
+from ..file import metadata, nearest, schema, vectors
 from ..file.database import STATIC_MODEL, transaction
 from ..file.metadata import get_meta, get_number, set_meta
 
@@ -79,10 +79,10 @@ def count_new(connection: sqlite3.Connection, passages: int) -> None:
 def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
     """Measure what depends on the notes again, if enough passages are new."""
     if is_due(connection):
-        vectors.register(connection)
+        nearest.register(connection)
         with transaction(connection):
             vectors.center(connection)
-            vectors.choose_candidates(connection)
+            nearest.choose_candidates(connection)
         # Outside of a transaction, because the model may take seconds.
         foreign = find_foreign_languages(connection, embedder)
         measured = thresholds(connection, embedder)
@@ -118,11 +118,11 @@ def thresholds(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, 
 
 def _threshold(connection: sqlite3.Connection, embedder: Embedder, language: str) -> float | None:
     queries = filter(None, embedder.embed_queries(unrelated(language)))
-    near = [vectors.nearest(connection, query, UNRELATED_CANDIDATES) for query in queries]
-    nearest = [similarity for [(_, similarity), *_] in filter(None, near)]
-    if len(nearest) < 2:
+    near = [nearest.nearest(connection, query, UNRELATED_CANDIDATES) for query in queries]
+    similarities = [similarity for [(_, similarity), *_] in filter(None, near)]
+    if len(similarities) < 2:
         return None
-    return round(statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest), 6)
+    return round(statistics.mean(similarities) + DEVIATIONS * statistics.stdev(similarities), 6)
 
 
 def find_foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> list[str]:

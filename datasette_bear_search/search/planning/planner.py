@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ... import languages
 from ...folding import plain
-from ...index.file import database, metadata, vectors
+from ...index.file import database, metadata, nearest
 from ...index.file.notes import has_copies
 from ...notes import is_within
 from ...query import fts5
@@ -301,7 +301,7 @@ def plan(
         # Nothing is close to a query in one of them anyway.
         foreign=frozenset() if is_foreign else foreign,
         has_copies=has_copies(connection),
-        is_large=vectors.is_large(connection),
+        is_large=nearest.is_large(connection),
         corrections=tuple(
             (word, meant) for word, meant in replacements.items() if meant and meant[-1] != "*"
         ),
