@@ -201,7 +201,7 @@ def insert(
     rows = [(note_id, *item.values.values()) for note_id, item in new]
     insert_rows(connection, "notes", ("id", *COLUMNS), rows)
     _write_relations(connection, new)
-    shared = shared_lines(connection)
+    shared = shared_lines(connection).keys()
     rows = [
         (note_id, *row)
         for note_id, item in new
@@ -214,7 +214,7 @@ def update(
     connection: sqlite3.Connection, source_name: str, notes: Sequence[tuple[int, Note]]
 ) -> None:
     """Replace notes by new versions. Passages with the same text keep their vectors."""
-    tokens, shared = max_tokens(connection), shared_lines(connection)
+    tokens, shared = max_tokens(connection), shared_lines(connection).keys()
     stored = {
         note_id: dict(zip(COLUMNS, row_of(connection, _STORED, note_id))) for note_id, _ in notes
     }

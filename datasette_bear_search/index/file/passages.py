@@ -12,14 +12,7 @@ from . import vectors
 from .metadata import get_meta, number, set_meta
 from .rows import insert_rows
 from .schema import LINES, MAX_EMBEDDED, OVER_LIMIT, PENDING, SHARED_LINES
-from .templates import (
-    LINES_SQL,
-    MAX_TEMPLATE,
-    SHARED_BY,
-    read_shared_lines,
-    shared_lines,
-    write_lines,
-)
+from .templates import LINES_SQL, MAX_TEMPLATE, SHARED_BY, shared_lines, write_lines
 
 # Increase it when passages are cut or cleaned differently, so that every note is cut again.
 PASSAGE_VERSION = 3
@@ -47,7 +40,7 @@ def share_lines(connection: sqlite3.Connection) -> None:
     distinct, numbers = numpy.unique(counted, return_counts=True)
     is_shared = numbers >= SHARED_BY
     shared = dict(zip(distinct[is_shared].tolist(), numbers[is_shared].tolist()))
-    known = read_shared_lines(connection)
+    known = shared_lines(connection)
     if shared == known:
         return
     connection.execute(f"delete from {SHARED_LINES}")
@@ -86,7 +79,7 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
     if has_other_lines:
         connection.execute(f"delete from {LINES}")
         set_meta(connection, links_to_resolve="yes")
-    _cut_again(connection, note_ids, shared_lines(connection), with_lines=has_other_lines)
+    _cut_again(connection, note_ids, shared_lines(connection).keys(), with_lines=has_other_lines)
 
 
 def _cut_again(

@@ -16,19 +16,14 @@ SHARED_BY = 5
 MAX_TEMPLATE = 200
 
 
-def shared_lines(connection: sqlite3.Connection) -> set[int]:
-    """Return the hashes of lines that many notes share."""
-    return {*read_shared_lines(connection)}
-
-
-def read_shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
-    """Return how many notes share a line, by its hash."""
+def shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
+    """Return how many notes share a line that many do, by its hash."""
     return dict(connection.execute(f"select hash, notes from {SHARED_LINES}").fetchall())
 
 
 def most_shared(connection: sqlite3.Connection, note_id: int) -> int:
     """Return how many notes have the line of this note that most of them share; 0 if none is."""
-    shared = read_shared_lines(connection)
+    shared = shared_lines(connection)
     found = connection.execute(f"{LINES_SQL} and note_id = ?", [note_id]).fetchall()
     return max((shared.get(it, 0) for _, hashes in found for it in array("q", hashes)), default=0)
 
