@@ -15,7 +15,7 @@ from ...sqlite import interruption, read_value, sqlite3, wrong_argument
 from .database import mean_vector
 from .metadata import get_number, set_meta
 from .schema import PASSAGE_INDEX, VECTORS
-from .vectors import CANDIDATES_KEY, RECALL_KEY, dimension, sample, signs
+from .vectors import CANDIDATES_KEY, RECALL_KEY, dimension, matrix, sample, signs
 
 Neighbors = list[tuple[int, float]]  # passage id and cosine similarity, nearest first
 
@@ -71,21 +71,18 @@ def _ranks_by_signs(connection: sqlite3.Connection) -> list[float]:
 
     mean = numpy.frombuffer(mean_vector(connection), "<f4")
 
-    def read(rows: list[tuple[bytes]]) -> tuple[Any, Any]:
-        vectors = numpy.frombuffer(b"".join(vector for (vector,) in rows), "<f4")
-        vectors = vectors.reshape(-1, len(mean))
-        return vectors, (vectors > mean).astype("f4")
-
     rows = sample(connection, TESTED)
     if not rows:
         return []
-    asked, own_signs = read(rows)
+    asked = matrix(rows)
+    own_signs = (asked > mean).astype("f4")
     # The number of passages at each distance, and the nearest passages so far, for each of these.
     counts = numpy.zeros((len(asked), len(mean) + 1))
     nearest = distances = numpy.empty((len(asked), 0), "f4")
     cursor = connection.execute(f"select vector from {VECTORS}")
-    while rows := cursor.fetchmany(TESTED_AT_ONCE):
-        vectors, others = read(rows)
+    while some := cursor.fetchmany(TESTED_AT_ONCE):
+        vectors = matrix([vector for (vector,) in some])
+        others = (vectors > mean).astype("f4")
         # For a and b of 0 and 1, a != b is a + b - 2ab = a - (2a - 1)b.
         apart = own_signs.sum(axis=1, keepdims=True) - (2 * own_signs - 1) @ others.T
         apart = apart.round().astype("i4")

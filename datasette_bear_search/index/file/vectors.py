@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...sqlite import read_value, sqlite3
 from .database import has_vector_extension
@@ -228,23 +229,27 @@ def center(connection: sqlite3.Connection) -> None:
     with multilingual-e5-small, candidates by plain signs have .43 of the 50 nearest of 1,338
     passages, and .75 by centered ones (all-MiniLM-L6-v2: .92 and .92).
     """
-    import numpy
-
     rows = sample(connection, MEAN_SAMPLE)
     if not rows:
         return
-    mean = numpy.frombuffer(b"".join(vector for (vector,) in rows), "<f4")
-    mean = mean.reshape(len(rows), -1).mean(axis=0).astype("<f4")
+    mean = matrix(rows).mean(axis=0).astype("<f4")
     _drop_passage_index(connection)
     set_meta(connection, **{MEAN: mean.tobytes().hex()})
     prepare(connection)
 
 
-def sample(connection: sqlite3.Connection, count: int) -> list[tuple[bytes]]:
-    """Return about so many vectors, at even distances, as rows."""
+def sample(connection: sqlite3.Connection, count: int) -> list[bytes]:
+    """Return about so many vectors, at even distances."""
     every = f"1 + (select count(*) from {VECTORS}) / {count}"
     sql = f"select vector from {VECTORS} where passage_id % ({every}) = 0"
-    return connection.execute(sql).fetchall()
+    return [vector for (vector,) in connection.execute(sql)]
+
+
+def matrix(rows: Sequence[bytes]) -> Any:
+    """Return vectors, of which there is at least one, as the rows of an array."""
+    import numpy
+
+    return numpy.frombuffer(b"".join(rows), "<f4").reshape(len(rows), -1)
 
 
 def signs(vector: str) -> str:

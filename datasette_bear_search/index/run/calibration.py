@@ -62,10 +62,7 @@ def unrelated_similarity(embedder: Embedder) -> float:
     asked, stored = embedder.embed_queries(texts), embedder.embed_documents(texts)
     if None in (*asked, *stored):
         return 0.0
-    one, two = (
-        numpy.frombuffer(b"".join(filter(None, made)), "<f4").reshape(len(texts), -1)
-        for made in (asked, stored)
-    )
+    one, two = (vectors.matrix([*filter(None, made)]) for made in (asked, stored))
     others = ~numpy.eye(len(texts), dtype=bool)
     mean = float((one @ two.T)[others].mean())
     return round(max(0.0, (mean - UNRELATED_MINILM) / (1 - UNRELATED_MINILM)), 7)
@@ -147,8 +144,6 @@ def _fits(connection: sqlite3.Connection, embedder: Embedder, language: str) -> 
     Sampled passages are searched by meaning, each for every other word of one of its sentences. The
     result is the mean reciprocal rank among a group of passages.
     """
-    import numpy
-
     sampled = connection.execute(_SAMPLE, [language, GROUP * GROUPS]).fetchall()
     asked = [(_sentence(text), vector) for text, vector in sampled]
     asked = [(words, vector) for words, vector in asked if words]
@@ -160,10 +155,7 @@ def _fits(connection: sqlite3.Connection, embedder: Embedder, language: str) -> 
         return True
     ranks: list[float] = []
     for start in range(0, len(pairs), GROUP):
-        queries, stored = (
-            numpy.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
-            for vectors in zip(*pairs[start : start + GROUP])
-        )
+        queries, stored = map(vectors.matrix, zip(*pairs[start : start + GROUP]))
         similarities = queries @ stored.T
         ranks += (1 + (similarities > similarities.diagonal()[:, None]).sum(axis=1)).tolist()
     # A query that the model doesn't know finds nothing.
