@@ -151,6 +151,12 @@ def test_without_an_index_it_says_how_to_make_one(tmp_path):
             call()
 
 
+def test_another_file_is_refused_in_words_for_programs(tmp_path):
+    (tmp_path / "diary.txt").write_text("Dear diary")
+    with pytest.raises(SidecarError, match=r"in Python with Library\(PLACE\)"):
+        Library(tmp_path / "diary.txt").search("diary")
+
+
 def test_indexing_adds_updates_and_removes_sources(tmp_path):
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault" / "a.md").write_text("# Apple\n\nRed.")

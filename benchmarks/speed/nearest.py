@@ -30,6 +30,7 @@ from benchmarks.lib.workload import workload
 from benchmarks.speed.floor import Floor
 from benchmarks.speed.scale import scaled_sidecar
 from datasette_bear_search.index.file import database, metadata
+from datasette_bear_search.index.file import nearest as index_file_nearest
 from datasette_bear_search.index.file import vectors as index_file_vectors
 from datasette_bear_search.index.file.schema import VECTORS
 from datasette_bear_search.query.query import parse
@@ -110,7 +111,7 @@ def make(path: Path, library: Path, passages: int) -> None:
                 connection, [(number, row.tobytes()) for number, row in numbered]
             )
         index_file_vectors.center(connection)
-        index_file_vectors.choose_candidates(connection)
+        index_file_nearest.choose_candidates(connection)
     unfinished.rename(path)
 
 
@@ -131,9 +132,9 @@ def measure(path: Path, asked: list[bytes]) -> dict:
     times: dict[str, list[float]] = {"ours": [], "vec0_50": [], "vec0_300": [], "numpy": []}
     recalls = []
     with closing(database.connect(path)) as connection:
-        index_file_vectors.register(connection)
+        index_file_nearest.register(connection)
         started = time.perf_counter()
-        index_file_vectors.nearest(connection, asked[0], NEAREST_PASSAGES)
+        index_file_nearest.nearest(connection, asked[0], NEAREST_PASSAGES)
         reading = time.perf_counter() - started
         for number, vector in enumerate(asked):
             ours, row = timed(

@@ -23,9 +23,9 @@ from ..embeddings.base import ModelUnavailable
 from ..embeddings.files import INSTALL_BUNDLED
 from ..embeddings.names import BUNDLED, CHOICES, MULTILINGUAL_MODEL
 from ..index import config
-from ..index.file import database, metadata, schema, sources, vectors
+from ..index.file import database, metadata, nearest, schema, sources, vectors
 from ..index.run import changes
-from ..notes import counted, printable
+from ..notes import counted, local_minute, printable
 from ..processes import installed_script
 from ..sources.base import SourceConfig, SourceError
 from ..sources.registry import open_source
@@ -83,7 +83,7 @@ def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]
     """Return the findings about the index at ``path`` and everything it needs, by area."""
     areas = {
         "Python": _python(),
-        "Embedding model": chain(_model(path, load_model), _reports()),
+        "Embedding model": _model(path, load_model),
         "Sources": _sources(path),
         "Index": _index(path),
         "AI assistants": _assistants(),
@@ -171,21 +171,6 @@ def _model(path: Path, load_model: bool) -> Findings:
             use = f"{f'{missing} && ' if missing else ''}datasette bear-index --model {each.model}"
             says = f"To choose from: {each.model}, {each.purpose} ({cost}{each.figures}): {use}"
             yield Finding("choice", says)
-
-
-def _reports() -> Findings:
-    from platformdirs import user_cache_path, user_data_path
-
-    # Microsoft's programs keep an id of the device here; on a Mac, not in the cache.
-    for folder in sorted({user_cache_path(), user_data_path()}):
-        reports = folder / "Microsoft" / "DeveloperTools" / ".onnxruntime"
-        if reports.exists():
-            says = (
-                "Another program or an earlier version of this package let onnxruntime create "
-                f"{reports}. It holds a permanent id of this machine and reports for Microsoft, "
-                "with the path of Python. You can delete it."
-            )
-            yield Finding("reports", says, None, f"rm -r {shlex.quote(str(reports))}")
 
 
 def _sources(path: Path) -> Findings:
@@ -294,11 +279,8 @@ def _index(path: Path) -> Findings:
     except database.SidecarError as error:
         yield Finding("file", str(error), False, "datasette bear-index --sidecar OTHER.db")
     except sqlite3.Error as error:
-        says = (
-            f"The index can't be read: {error}. Apart from your judgments of results, it holds "
-            "nothing that isn't in your notes."
-        )
-        yield Finding("file", says, False, f"rm '{path}' && datasette bear-index")
+        remove = f"rm '{path}' && " if database.is_damage(error) else ""
+        yield Finding("file", database.explained(error), False, f"{remove}datasette bear-index")
 
 
 def _permissions(path: Path) -> Findings:
@@ -371,7 +353,7 @@ def _contents(connection: sqlite3.Connection) -> Findings:
     state, notes = database.read_state(connection), metadata.count_notes(connection)
     [passages] = connection.execute("select count(*) from passages").fetchone()
     counts = f"{counted(notes, 'note')} in {counted(passages, 'passage')}"
-    yield Finding("contents", f"{counts}, last run {state.indexed}")
+    yield Finding("contents", f"{counts}, last run {local_minute(state.indexed)}")
     if metadata.get_meta(connection, metadata.STALE):
         says = (
             "A Python that can't load sqlite-vec removed notes from the index, so notes can't be "
@@ -404,10 +386,10 @@ def _contents(connection: sqlite3.Connection) -> Findings:
     recall = metadata.get_number(connection, vectors.RECALL_KEY)
     if state.has_vectors and recall is not None:
         says = (
-            f"Searches by meaning choose from {min(vectors.candidates(connection), passages):,} of "
+            f"Searches by meaning choose from {min(nearest.candidates(connection), passages):,} of "
             f"{counted(passages, 'passage')}, which include {recall:.0%} of the nearest"
         )
-        if recall < vectors.MIN_CANDIDATES_RECALL:
+        if recall < nearest.MIN_CANDIDATES_RECALL:
             says += (
                 ": this model's vectors are too much alike. So some notes that are close in "
                 "meaning aren't found."

@@ -155,9 +155,8 @@ def clear_errors(failure: type[click.ClickException] = click.ClickException) -> 
         yield
     except ForeseenError as error:
         raise failure(Lines(error)) from None
-    except FileExistsError as error:
-        raise failure(str(error)) from None
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter if SQLite quotes damaged text
+    # UnicodeDecodeError: SQLite quotes damaged text.
+    except (FileExistsError, sqlite3.Error, UnicodeDecodeError) as error:
         from ..index.file.database import explained
 
         raise failure(explained(error)) from None

@@ -191,7 +191,7 @@ def _offer_to_index(library: Library) -> None:
     """Ask whether to index the notes on this computer now. Otherwise, the search says how."""
     from ..index.selection import Selection
     from ..sources import registry
-    from .index import Options, index_sources
+    from .index import index_sources
 
     found, names = [], []
     for config in registry.installed():
@@ -202,7 +202,7 @@ def _offer_to_index(library: Library) -> None:
             found.append(config)
     if not found or not output.agrees(f"Index {' and '.join(names)} now?"):
         return
-    if failure := index_sources(Selection(tuple(found)), Options(sidecar_path=library.path)):
+    if failure := index_sources(library, Selection(tuple(found))):
         raise NotSearched(failure)
 
 

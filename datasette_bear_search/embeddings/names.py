@@ -110,7 +110,7 @@ def trust(name: str) -> None:
     if is_trusted(name):
         return
     if not name.isprintable():  # a line of its own in the list
-        raise ModelUnavailable(f"No model can be named {printable_name(name)}.")
+        raise ModelUnavailable(f"No model can be named {name}.")
     path = trusted_models()
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -126,14 +126,10 @@ def trust(name: str) -> None:
 
 def refusal(name: str) -> ModelUnavailable:
     return ModelUnavailable(
-        f"The index names the model {printable_name(name)}, which nobody has named on this "
+        f"The index names the model {name[:200]}, which nobody has named on this "
         "machine, so it isn't used: whoever makes an index or a model could read your notes with "
         "it. If you trust it, run: datasette bear-index --trust"
     )
-
-
-def printable_name(name: str) -> str:
-    return "".join(char if char.isprintable() else "\ufffd" for char in name[:200])
 
 
 def trusted_models() -> Path:

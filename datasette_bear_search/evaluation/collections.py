@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..embeddings import names, registry
+from ..embeddings import files, names, registry
 from ..index.run import indexer
 from ..index.run.report import Hooks
 from ..notes import Note, counted, without_title_line
@@ -94,9 +94,7 @@ def index_collection(
     :raises SourceError: if the documents can't be read
     :raises EvaluationError: if the index needs vectors and they can't be made
     """
-    from platformdirs import user_cache_path
-
-    cache = cache or user_cache_path("datasette-bear-search", appauthor=False) / "collections"
+    cache = cache or files.cache_folder() / "collections"
     embedder = registry.trust(names.given(model))
     embedder.may_download = True
     # One index per model, so that comparing two models doesn't embed everything again each time.

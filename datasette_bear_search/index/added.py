@@ -8,15 +8,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..notes import Note
 from ..sources.base import SourceConfig, SourceError
-from .file import database
-from .file.database import not_writable
+from .run import lock
 
 KIND = "json"
 # The fields of a note that are stored; the others are read from its text.
@@ -50,7 +48,7 @@ def write(file: Path, notes: Iterable[Note], remove: Collection[str] = ()) -> No
 
     :param remove: keys of notes to remove
     """
-    with _locked(file):
+    with lock.only_run(file, lock.RUN_SECONDS):
         known = _read(file)
         known |= {note.key: _line(note) for note in notes}
         for key in remove:
@@ -60,18 +58,6 @@ def write(file: Path, notes: Iterable[Note], remove: Collection[str] = ()) -> No
         with open(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as lines:
             lines.writelines(known.values())
         os.replace(draft, file)
-
-
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    import filelock
-
-    try:
-        database.make_private_folder(file.parent)
-        with filelock.FileLock(f"{file}.lock", mode=0o600):
-            yield
-    except OSError as error:
-        raise not_writable(file, error) from None
 
 
 def _read(file: Path) -> dict[str, bytes]:

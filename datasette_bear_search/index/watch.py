@@ -161,7 +161,7 @@ class Watcher:
         try:
             failed = self._update(due)
         except (ForeseenError, OSError, sqlite3.Error) as error:
-            self._failed("", explained(error) if isinstance(error, sqlite3.Error) else str(error))
+            self._failed("", explained(error))
             failed = due
         for name in failed:
             config = self._configs.get(name)

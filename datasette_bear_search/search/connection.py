@@ -10,7 +10,7 @@ from typing import Any
 
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.registry import get_embedder
-from ..index.file import database, metadata, vectors
+from ..index.file import database, metadata, nearest
 from ..notes import printable
 from ..sqlite import sqlite3
 from .ranking import statement_functions
@@ -68,7 +68,7 @@ def register_embed(connection: sqlite3.Connection) -> None:
     connection.execute(f"pragma cache_size = -{PAGE_CACHE}")
     # This makes a search 5 % faster. It drops all temporary tables, so do it before creating any.
     connection.execute("pragma temp_store = memory")
-    vectors.register(connection)
+    nearest.register(connection)
     statement_functions.register(connection)
     # Deterministic, or SQLite would call it once per row.
     connection.create_function("embed", 1, embed, deterministic=True)

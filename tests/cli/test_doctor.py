@@ -8,7 +8,6 @@ import filelock
 import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
-from platformdirs import user_cache_path
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.base import ModelUnavailable
@@ -214,12 +213,3 @@ def test_the_word_index_is_looked_at_without_a_lock_on_the_file(indexed, doctor,
         reader.execute("begin")
         reader.execute("select count(*) from meta").fetchone()
         assert doctor()[1]["words"]["ok"]
-
-
-def test_doctor_names_reports_that_onnxruntime_left(indexed, doctor):
-    assert "reports" not in doctor()[1]
-    reports = user_cache_path() / "Microsoft" / "DeveloperTools" / ".onnxruntime"
-    reports.mkdir(parents=True)
-    status, found = doctor()
-    assert (status, found["reports"]["ok"]) == (0, None)
-    assert found["reports"]["mend"] == f"rm -r '{reports}'"

@@ -367,7 +367,6 @@ def test_a_folder_named_like_a_reranker_does_not_matter(kind, foreign_folder, ma
 
 def test_a_downloaded_model_is_checked_before_it_is_loaded(unsafe, mark, tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr("socket.create_connection", lambda *arguments: closing_nothing())
     monkeypatch.setattr("huggingface_hub.HfApi.model_info", lambda *arguments, **options: None)
     monkeypatch.setattr("huggingface_hub.hf_hub_download", lambda *arguments: None)
     asked = {}
@@ -383,8 +382,3 @@ def test_a_downloaded_model_is_checked_before_it_is_loaded(unsafe, mark, tmp_pat
         embedder.load()
     assert not any("bin" in pattern for pattern in asked["allow_patterns"])
     assert not mark.exists()
-
-
-class closing_nothing:
-    def close(self) -> None:
-        pass

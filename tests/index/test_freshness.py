@@ -6,6 +6,7 @@ import errno
 import json
 import re
 import sqlite3
+import time
 from contextlib import closing, contextmanager
 
 import pytest
@@ -17,7 +18,7 @@ from datasette_bear_search import Library
 from datasette_bear_search.agents import AgentLibrary, notes, tools
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import freshness
-from datasette_bear_search.index.run import lock
+from datasette_bear_search.index.run import indexer, lock
 from datasette_bear_search.index.run.report import SILENT
 from tests.support.bear_libraries import edit, forbid
 from tests.support.index_files import meta, rows
@@ -127,7 +128,7 @@ def test_a_run_that_failed_to_read_a_source_is_no_indexing(
 ):
     index_notes(NOTES)
     then = meta(sidecar_path)["indexed"]
-    monkeypatch.setattr("datasette_bear_search.index.run.indexer.now", lambda: "2099-01-01T00:00Z")
+    monkeypatch.setattr(indexer, "now", lambda timespec: "2099-01-01T00:00Z")
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault" / "a.md").write_text("# Garden")
     edit(library, "update ZSFNOTE set ZTITLE = 'Wombat' where ZTITLE = 'Soup'")
@@ -138,6 +139,15 @@ def test_a_run_that_failed_to_read_a_source_is_no_indexing(
     assert meta(sidecar_path)["indexed"] == then
     Library(sidecar_path).index(library, tmp_path / "vault")
     assert meta(sidecar_path)["indexed"] == "2099-01-01T00:00Z"
+
+
+def test_pages_can_tell_two_runs_within_a_second_apart(index_notes, library, sidecar_path):
+    index_notes(NOTES)
+    first = meta(sidecar_path)["indexed"]
+    time.sleep(0.002)
+    Library(sidecar_path).index(library)
+    assert first[:-5] < meta(sidecar_path)["indexed"] != first
+    assert re.fullmatch(r".*:\d\d\.\d{3}Z", first)
 
 
 def test_a_watching_server_says_what_its_last_run_could_not_read(refused):

@@ -1,7 +1,7 @@
 """``datasette bear-index``, through the command.
 
-Tests ``cli/index.py``, ``index/file/metadata.py``, ``index/run/indexer.py``,
-``index/run/embedding.py`` and ``index/run/report.py``.
+Tests ``cli/index.py``, ``cli/listing.py``, ``index/file/metadata.py``,
+``index/run/indexer.py``, ``index/run/embedding.py`` and ``index/run/report.py``.
 """
 
 import json

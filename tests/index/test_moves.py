@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.evaluation import judgments
-from datasette_bear_search.index.file import database, templates, vectors
+from datasette_bear_search.index.file import database, nearest, templates
 from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.index.file import passages as stored_passages
 from datasette_bear_search.sqlite import sqlite3
@@ -208,6 +208,6 @@ def test_a_vector_moved_within_vec0_is_found(notes: Path, sidecar_path, run) -> 
     embedder = TinyEmbedder("tiny")
     [query] = embedder.embed_queries(["Other Stays"])
     with closing(database.connect(sidecar_path)) as connection:
-        [[passage_id, _]] = vectors.nearest(connection, query, 1)
+        [[passage_id, _]] = nearest.nearest(connection, query, 1)
         sql = "select title from notes join passages on note_id = notes.id where passages.id = ?"
         assert connection.execute(sql, [passage_id]).fetchone() == ("Other",)

@@ -28,7 +28,7 @@ from datasette_bear_search import Library
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.rerankers import Reranker
-from datasette_bear_search.index.file import database, vectors
+from datasette_bear_search.index.file import database, nearest
 from datasette_bear_search.index.run import calibration, indexer
 from datasette_bear_search.search.planning import planner, spelling
 from datasette_bear_search.search.results.records import Hit
@@ -619,7 +619,7 @@ def test_eighth_of_the_passages_are_candidates_of_binary_quantization(
     """
     edit(copied, more, passages)
     with database.open_for_writing(copied) as connection:
-        vectors.choose_candidates(connection)
+        nearest.choose_candidates(connection)
     with Library(copied).open() as connection:
         [answer] = connection.execute("select nearest_candidates(?)", [query]).fetchone()
     assert answer == candidates

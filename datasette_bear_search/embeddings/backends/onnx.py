@@ -4,50 +4,32 @@ torch and sentence-transformers take seconds and hundreds of megabytes even for 
 onnxruntime and tokenizers need a tenth of that, with the same weights. Static models, and
 transformers pooled by the mean or the first token, are exported. An export has only the graph: the
 weights are read in place from the model's own files. The bundled model's is in this package, made
-by benchmarks/installs/make_graph.py; others are made by torch, in the user's cache.
+by benchmarks/installs/make_graph.py; others are made by ``onnx_export`` in the user's cache.
 """
 
 # Every datasette command imports this module, so only functions import numpy and onnxruntime.
 from __future__ import annotations
 
-import copy
-import hashlib
-import io
 import json
 import logging
 import os
 import shutil
-import tempfile
-import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from .. import files
-from ..base import ModelFacts, WordPieces, errors_only
+from ..base import ModelFacts, WordPieces
 from ..prompts import Prompts
-from ..safetensors import Tensor, as_float32, tensors
+from ..safetensors import as_float32, tensors
 
 # Increase it when exports change, so that they are made again.
 FORMAT = 2
 # Tokens in a batch, padding included. Larger batches need more memory and are no faster.
 TOKENS_PER_BATCH = 4096
-# Minimum cosine similarity to the library's vectors, so that an index can hold both.
-MIN_COSINE = 0.9999
-# Models with more bytes of weights aren't exported: it takes about three times as much memory.
-MAX_WEIGHT_BYTES = 1_500_000_000
-# Texts whose vectors are compared. Some need padding, and one is longer than any model reads.
-SAMPLES = (
-    "warm up", "", "x", "  How do I keep MICE out of the cabin?\n", "[MASK] [SEP] ##ing",
-    "東京は日本の首都です。我们去公园散步吧。", "👨‍👩‍👧 🟢 naïve café — “quoted”",
-    "def f(x: int) -> str:\n    return f'{x!r}'\n",
-    "Seventeen glaciers were measured again in autumn, and each of them had become shorter. " * 12,
-    "A book without end, of which nobody reads more than the beginning, 1234 pages. " * 1000,
-)  # fmt: skip
 
 # Runs after which the weights are repacked for the processor. That takes as long as it saves in so
 # many: 45 ms, and 2.7 ms for a query (of 8). A command that searches once never does it.
@@ -59,12 +41,6 @@ ABOUT_FILE, GRAPH_FILE = "about.json", "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 # The export of the bundled model.
 SHIPPED = Path(__file__).parent.parent / "bundled"
-# Smaller constants than this stay in the graph.
-MIN_WEIGHT_BYTES = 1024
-
-# Seconds after which an unfinished folder counts as abandoned.
-_ABANDONED = 3600
-
 logger = logging.getLogger(__name__)
 
 
@@ -75,11 +51,6 @@ class Unsupported(Exception):
 def is_installed() -> bool:
     """Return whether this Python has the packages that run an export."""
     return all(find_spec(package) for package in ("onnxruntime", "tokenizers", "numpy"))
-
-
-def can_export() -> bool:
-    """Return whether this Python has the packages that make an export (the extra ``onnx``)."""
-    return all(find_spec(package) for package in ("onnx", "sentence_transformers"))
 
 
 def export_folder(folder: Path) -> Path:
@@ -180,7 +151,7 @@ class OnnxModel:
             encoding.pad(longest, **self._padding)
         inputs = {
             name: numpy.array([getattr(encoding, kind) for encoding in encodings], dtype="int64")
-            for name, kind in _INPUTS.items()
+            for name, kind in INPUTS.items()
         }
         if self._session is None:
             vectors = as_float32(self.word_pieces.table[inputs["input_ids"]])
@@ -212,21 +183,20 @@ def _session(graph: bytes, weights: Sequence[Path], *, repack: bool) -> Any:
             name = b"." + name.rjust(_LOCATION_LENGTH - 1, b"/")
             if len(name) > _LOCATION_LENGTH:
                 raise Unsupported("the names of its weights are too long")
-            graph = graph.replace(_location(number), name)
+            graph = graph.replace(location(number), name)
         options.add_session_config_entry(_WEIGHTS_FOLDER, str(parent))
     return InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
-def _location(number: int) -> bytes:
+def location(number: int) -> bytes:
     """Return what stands in a graph for a file, as long as the longest path that replaces it."""
     return f"weights {number}".encode().ljust(_LOCATION_LENGTH, b".")
 
 
 _WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 _LOCATION_LENGTH = 120
-_FLOAT, _FLOAT16, _BFLOAT16 = 1, 10, 16  # types of numbers, as ONNX counts them
 # Inputs that a graph may have → their names in the package tokenizers.
-_INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 
 
 def in_batches(lengths: Sequence[int], encode: Callable[[Sequence[int]], Any]) -> list[Any]:
@@ -245,264 +215,9 @@ def in_batches(lengths: Sequence[int], encode: Callable[[Sequence[int]], Any]) -
     return [rows[number] for number in range(len(lengths))]
 
 
-@contextmanager
-def new_export(source: Path) -> Iterator[Path]:
-    """Give a folder for an export of the model in ``source``, which is kept after the block.
-
-    If the block raises an exception, that is recorded instead, so that it isn't tried again.
-
-    :raises OSError: if the cache can't be written
-    """
-    folder = export_folder(source)
-    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _remove_abandoned(folder.parent)
-    # Only this user may read the export, and nobody sees it unfinished.
-    with tempfile.TemporaryDirectory(
-        prefix=".new-", dir=folder.parent, ignore_cleanup_errors=True
-    ) as drafts:
-        draft = Path(drafts, "export")
-        draft.mkdir(mode=0o700)
-        try:
-            yield draft
-        except Exception as error:
-            logger.info("No ONNX export is made: %r", error)
-            draft = Path(drafts, "failure")
-            draft.mkdir(mode=0o700)
-            (draft / ABOUT_FILE).write_text(json.dumps({"unsuitable": str(error)[:500]}))
-        with suppress(OSError):  # another process was faster
-            os.rename(draft, folder)
-
-
-def write(folder: Path, source: Path, model: Any, facts: ModelFacts, prompts: Prompts) -> None:
-    """Write the export of a loaded SentenceTransformer into an empty folder.
-
-    :param source: the folder with the model's files
-    :param prompts: those in its settings
-    :raises Unsupported: if it can't be exported
-    """
-    settings = json.loads(json.dumps(facts.settings))
-    if settings != facts.settings:
-        raise Unsupported("its settings can't be stored")
-    own = {"query": prompts.query, "document": prompts.passage}
-    about = {**facts._asdict(), "prompts": own, **_write(folder, source, model)}
-    about["content"] = files.content_hash(source, FORMAT)
-    (folder / ABOUT_FILE).write_text(json.dumps(about))
-
-
-def pooling_mode(module: Any) -> str:
-    """Return the pooling mode of a module, such as ``mean``; empty if it isn't for pooling."""
-    mode = getattr(module, "pooling_mode", None)
-    return mode if isinstance(mode, str) else "+".join(mode or ())
-
-
-def cosines(one: Any, other: Any) -> Any:
-    """Return the cosine similarity of each row to the other array's; no row may be zero."""
-    squares = (one * one).sum(axis=1) * (other * other).sum(axis=1)
-    return (one * other).sum(axis=1) / squares**0.5
-
-
 @lru_cache(1)
 def _shipped_content() -> str:
     try:
         return str(json.loads((SHIPPED / ABOUT_FILE).read_text())["content"])
     except FileNotFoundError:  # in a checkout, while it is made
         return ""
-
-
-def _remove_abandoned(exports: Path) -> None:
-    """Remove drafts of runs that were killed."""
-    for path in exports.glob(".new-*"):
-        if time.time() - path.stat().st_mtime > _ABANDONED:
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _write(folder: Path, source: Path, model: Any) -> dict[str, Any]:
-    pooling = _supported_pooling(model)
-    pad_id = pad_type_id = 0
-    places = _places(tensors(source))
-    weights: list[str] = []
-    if is_static := pooling == "static":
-        tokenizer, layer = model.tokenizer, model[0].embedding
-        max_length = (tokenizer.truncation or {}).get("max_length")
-    else:
-        tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
-        if tokenizer is None or model.tokenizer.padding_side != "right":
-            raise Unsupported("its tokenizer isn't of the package tokenizers, or pads on the left")
-        layer = model[0].auto_model.get_input_embeddings()
-        graph, weights = _graph(model[0].auto_model, model.tokenizer, places)
-        (folder / GRAPH_FILE).write_bytes(graph)
-        max_length = int(model.max_seq_length) if model.max_seq_length else None
-        pad_id = int(model.tokenizer.pad_token_id or 0)
-        pad_type_id = int(model.tokenizer.pad_token_type_id or 0)
-    if not (has_own_tokenizer := _is_same(tokenizer, source / TOKENIZER_FILE)):
-        (folder / TOKENIZER_FILE).write_text(tokenizer.to_str(), encoding="utf-8")
-    table = layer.weight.detach().float().cpu().numpy()
-    if (pieces := places.get(_key(table))) is None:
-        raise Unsupported("its word pieces' vectors aren't stored as they are used")
-    return {
-        "has_graph": not is_static,
-        "pooling": "mean" if is_static else pooling,
-        "truncates_at": max_length,
-        "padding": {"input_ids": pad_id, "token_type_ids": pad_type_id},
-        "has_own_tokenizer": has_own_tokenizer,
-        "files": weights,
-        "pieces": pieces[0],
-        "middle": table.mean(axis=0).tolist(),
-    }
-
-
-def _is_same(tokenizer: Any, path: Path) -> bool:
-    from tokenizers import Tokenizer
-
-    if not path.exists():
-        return False
-    both = [Tokenizer.from_str(tokenizer.to_str()), Tokenizer.from_file(str(path))]
-    for each in both:
-        each.no_padding()
-        each.no_truncation()
-    return both[0].to_str() == both[1].to_str()
-
-
-def _key(array: Any) -> tuple[tuple[int, ...], bytes]:
-    import numpy
-
-    return array.shape, hashlib.sha256(numpy.ascontiguousarray(array).data).digest()
-
-
-_Place = tuple[str, Tensor, bool]  # the name of a stored tensor, and whether it is transposed
-
-
-def _places(stored: Mapping[str, Tensor]) -> dict[Any, _Place]:
-    """Return where each stored matrix or vector is, also transposed, by its content as float32."""
-    found: dict[Any, _Place] = {}
-    for name, tensor in stored.items():
-        numbers = as_float32(tensor.array)
-        found.setdefault(_key(numbers), (name, tensor, False))
-        if numbers.ndim == 2:
-            found.setdefault(_key(numbers.T), (name, tensor, True))
-    return found
-
-
-def _supported_pooling(model: Any) -> str:
-    """Return mean, cls or static (a mean without a transformer), or raise Unsupported."""
-    kinds = [type(module).__name__ for module in model]
-    if kinds[-1] == "Normalize":
-        kinds.pop()
-    if model.truncate_dim is not None:
-        raise Unsupported("its vectors are truncated")
-    if kinds == ["StaticEmbedding"] and model[0].embedding.mode == "mean":
-        return "static"
-    if kinds != ["Transformer", "Pooling"]:
-        raise Unsupported(f"it is made of {', '.join(kinds)}")
-    pooling = pooling_mode(model[1])
-    if pooling not in ("mean", "cls") or not getattr(model[1], "include_prompt", True):
-        raise Unsupported(f"its tokens are pooled by {pooling}")
-    return pooling
-
-
-def _graph(
-    transformer: Any, tokenizer: Any, places: Mapping[Any, _Place]
-) -> tuple[bytes, list[str]]:
-    """Return the graph of a transformer, and the files with its weights."""
-    import onnx
-    import torch
-
-    if sum(weight.numel() * 4 for weight in transformer.parameters()) > MAX_WEIGHT_BYTES:
-        raise Unsupported("it is too large")
-    # A copy, because a search may use the model meanwhile. Fused attention makes a longer graph.
-    transformer = copy.deepcopy(transformer).cpu().float().eval()
-    if hasattr(transformer, "set_attn_implementation"):
-        transformer.set_attn_implementation("eager")
-    tokens = tokenizer(["two texts", "of unlike lengths"], padding=True, return_tensors="pt")
-    names = list(tokens)
-    if not {"input_ids", "attention_mask"} <= set(names) <= set(_INPUTS):
-        raise Unsupported(f"it reads {', '.join(names)}")
-
-    class Tokens(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.transformer = transformer
-
-        def forward(self, *values: Any) -> Any:
-            return self.transformer(**dict(zip(names, values)), return_dict=True).last_hidden_state
-
-    exported = io.BytesIO()
-    any_size = {0: "texts", 1: "tokens"}
-    with warnings.catch_warnings(), errors_only("torch.onnx"), torch.no_grad():
-        warnings.simplefilter("ignore")  # they are meant for the model's makers
-        torch.onnx.export(
-            Tokens(),
-            tuple(tokens[name] for name in names),
-            exported,
-            input_names=names,
-            output_names=["vectors"],
-            dynamic_axes=dict.fromkeys([*names, "vectors"], any_size),
-            opset_version=17,
-            dynamo=False,  # the other exporter needs one more package, onnxscript
-        )
-    graph = onnx.load_model_from_string(exported.getvalue())
-    weights = _leave_out_weights(graph.graph, places)
-    graph.opset_import.add(domain="com.microsoft", version=1)  # onnxruntime's own nodes
-    return graph.SerializeToString(), weights
-
-
-def _leave_out_weights(graph: Any, places: Mapping[Any, _Place]) -> list[str]:
-    """Make a graph read its weights as the model's files store them; return the files."""
-    from onnx import TensorProto, helper, numpy_helper
-
-    types = {"f4": _FLOAT, "f2": _FLOAT16, "u2": _BFLOAT16}
-    initializers, nodes = [], []
-    used: list[str] = []
-    transposed = set()
-    for tensor in graph.initializer:
-        array = numpy_helper.to_array(tensor)
-        found = places.get(_key(array)) if array.nbytes >= MIN_WEIGHT_BYTES else None
-        if found is None:
-            initializers.append(tensor)
-            continue
-        _, (file, offset, stored), is_transposed = found
-        name, type = tensor.name, types[stored.dtype.str[1:]]
-        if file not in used:
-            used.append(file)
-        if type != _FLOAT:
-            name = f"{tensor.name}:stored"
-            nodes.append(helper.make_node("Cast", [name], [tensor.name], to=_FLOAT))
-        if is_transposed:
-            transposed.add(tensor.name)
-        kept = TensorProto(
-            name=name, data_type=type, dims=stored.shape, data_location=TensorProto.EXTERNAL
-        )
-        location = _location(used.index(file)).decode()
-        for key, value in (("location", location), ("offset", offset), ("length", stored.nbytes)):
-            kept.external_data.add(key=key, value=str(value))
-        initializers.append(kept)
-    for node in graph.node:
-        for position, name in enumerate(node.input):
-            if name not in transposed:
-                continue
-            if node.op_type == "MatMul" and position == 1:
-                # It reads the matrix as it is stored. A node Transpose would make a copy.
-                node.op_type, node.domain = "FusedMatMul", "com.microsoft"
-                node.attribute.append(helper.make_attribute("transB", 1))
-            else:
-                node.input[position] = f"{name}:transposed:{len(nodes)}"
-                nodes.append(
-                    helper.make_node("Transpose", [name], node.input[position:][:1], perm=[1, 0])
-                )
-        nodes.append(node)
-    del graph.initializer[:], graph.node[:]
-    graph.initializer.extend(initializers)
-    graph.node.extend(nodes)
-    return used
-
-
-def verify(exported: Path, folder: Path, encode: Callable[[list[str]], Any]) -> None:
-    """Raise Unsupported unless an export's vectors are the library's, given by ``encode``."""
-    import numpy
-
-    model = OnnxModel(exported, folder)
-    ours, theirs = model.encode(SAMPLES), numpy.asarray(encode(list(SAMPLES)))
-    has_direction = ours.any(axis=1)  # a static model returns zeros for an empty text
-    same = cosines(ours[has_direction], theirs[has_direction]) >= MIN_COSINE
-    if (has_direction != theirs.any(axis=1)).any() or not same.all():
-        raise Unsupported("its vectors differ from the library's")

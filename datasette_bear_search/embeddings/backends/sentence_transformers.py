@@ -20,7 +20,7 @@ from ..base import Embedder, ModelFacts, ModelUnavailable, WordPieces
 from ..names import BUNDLED, full_name
 from ..prompts import Prompts
 from ..vocabulary import Vocabulary
-from . import onnx
+from . import onnx, onnx_export
 
 # Tokens that we take as the limit of a model that declares none.
 UNLIMITED = 8192
@@ -120,7 +120,7 @@ class SentenceTransformerEmbedder(Embedder):
         return folder is not None and onnx.has_export(folder)
 
     def needs_onnx_export(self) -> bool:
-        if self._onnx is not None or not (onnx.is_installed() and onnx.can_export()):
+        if self._onnx is not None or not (onnx.is_installed() and onnx_export.can_export()):
             return False
         folder = files.model_folder(self._source)
         # The folder also exists after a failed export.
@@ -133,7 +133,7 @@ class SentenceTransformerEmbedder(Embedder):
             return False
         with self._encode_lock:
             try:
-                with onnx.new_export(folder) as draft:
+                with onnx_export.new_export(folder) as draft:
                     self.write_onnx_export(draft)
             except Exception as error:
                 logger.warning("No ONNX export of %r can be kept: %r", self.name, error)
@@ -148,8 +148,8 @@ class SentenceTransformerEmbedder(Embedder):
             self._facts = self._open_library()
         model = self._model
         folder = cast(Path, files.model_folder(self._source))
-        onnx.write(draft, folder, model, self._facts, _own_prompts(model))
-        onnx.verify(draft, folder, lambda texts: _encode(model, texts, is_query=False))
+        onnx_export.write(draft, folder, model, self._facts, _own_prompts(model))
+        onnx_export.verify(draft, folder, lambda texts: _encode(model, texts, is_query=False))
 
     def open_word_pieces(self) -> WordPieces:
         if self._onnx is not None:
@@ -190,7 +190,7 @@ class SentenceTransformerEmbedder(Embedder):
         model = self._model = loading.load("SentenceTransformer", folder)
         settings = {
             "modules": [type(module).__name__ for module in model],
-            "pooling": [onnx.pooling_mode(module) for module in model],
+            "pooling": [onnx_export.pooling_mode(module) for module in model],
             "prompts": {name: prompt for name, prompt in model.prompts.items() if prompt},
             "default_prompt": model.default_prompt_name,
             "weights": weights,
@@ -217,8 +217,8 @@ def _in_bfloat16(model: Any) -> Any:
         return None
     # A copy, because torch's autocast converts all weights in each call: slower than float32.
     fast = copy.deepcopy(model).to(torch.bfloat16)
-    vectors = (_encode(each, list(onnx.SAMPLES), is_query=False) for each in (model, fast))
-    return fast if (onnx.cosines(*vectors) >= BFLOAT16_MIN_COSINE).all() else None
+    vectors = (_encode(each, list(onnx_export.SAMPLES), is_query=False) for each in (model, fast))
+    return fast if (onnx_export.cosines(*vectors) >= BFLOAT16_MIN_COSINE).all() else None
 
 
 def _token_ids(tokenizer: Any, texts: Sequence[str], **options: Any) -> list[list[int]]:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from .. import prompts
 from ..base import Embedder, ModelFacts, ModelUnavailable, first_line
-from ..names import REMOTE_VARIABLE, is_remote_permitted, printable_name
+from ..names import REMOTE_VARIABLE, is_remote_permitted
 from ..prompts import Prompts
 
 OLLAMA = "http://127.0.0.1:11434"
@@ -97,7 +97,7 @@ class ServerEmbedder(_Served):
         host = urlsplit(address).hostname if ADDRESS.fullmatch(address) else None
         if not host:
             raise ModelUnavailable(
-                f"{printable_name(self._full_name)} needs the server's address, such as "
+                f"{self._full_name[:200]} needs the server's address, such as "
                 "openai:NAME@http://127.0.0.1:8080. Only a path that ends with /v1 may follow it."
             )
         is_here = host == "localhost"

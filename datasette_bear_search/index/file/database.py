@@ -41,7 +41,7 @@ STATIC_MODEL = "static_model"
 # --- errors
 
 ISSUES = "https://github.com/datasette-bear-search/datasette-bear-search/issues"
-_CHECK_PERMISSIONS = "Check the permissions of the file and of its folder."
+ELSEWHERE = "Choose another place with --sidecar, or in Python with Library(PLACE)."
 
 
 class SidecarError(ForeseenError):
@@ -58,14 +58,13 @@ RESTRICTED_MARK = ".without-"
 
 def not_writable(path: Path, error: OSError) -> SidecarError:
     """Return the error for people if the operating system forbids writing the index file."""
-    choose = "Choose another place with --sidecar."
-    return SidecarError(f"The index can't be written to {path}: {error.strerror}. {choose}")
+    return SidecarError(f"The index can't be written to {path}: {error.strerror}. {ELSEWHERE}")
 
 
-def explained(error: sqlite3.Error | UnicodeDecodeError) -> str:
-    """Return a message for people that explains why SQLite can't read or write the index."""
+def explained(error: Exception) -> str:
+    """Return a message for people that explains why the index can't be read or written."""
     words = str(error)
-    if isinstance(error, OtherVersion):
+    if isinstance(error, ForeseenError) or not isinstance(error, (sqlite3.Error, UnicodeError)):
         return words
     # Python has SQLite's error codes only since 3.11. The last message is sqlite-vec's.
     if any(part in words for part in ("is full", "I/O error", "could not write")):
@@ -77,7 +76,7 @@ def explained(error: sqlite3.Error | UnicodeDecodeError) -> str:
     if "locked" in words:
         return f"Another program keeps the index from being used ({words}). Try again in a minute."
     if "readonly" in words:
-        return f"The index can't be written ({words}). Choose another place with --sidecar."
+        return f"The index can't be written ({words}). {ELSEWHERE}"
     if not is_damage(error):
         return (
             f"The index can't be read right now ({words}). If it stays so, run: datasette "
@@ -90,7 +89,7 @@ def explained(error: sqlite3.Error | UnicodeDecodeError) -> str:
     )
 
 
-def is_damage(error: sqlite3.Error | UnicodeDecodeError) -> bool:
+def is_damage(error: Exception) -> bool:
     """Return whether SQLite says that the file is damaged or lacks a table or column."""
     # Python raises this class itself for SQLITE_CORRUPT and SQLITE_NOTADB, as our checks do, and
     # subclasses of it for most other codes.
@@ -138,23 +137,21 @@ def is_made(path: Path) -> bool:
     """Return whether there is an index at ``path``; raise SidecarError if it is another file."""
     try:
         if path.is_dir():
-            raise SidecarError(f"{path} is a folder. Give --sidecar the name of a file.")
+            raise SidecarError(f"{path} is a folder. {ELSEWHERE}")
         undo_half_a_commit(path)
         # A run that is stopped at once leaves an empty file.
         if not path.exists() or (path.is_file() and path.stat().st_size == 0):
             return False
         if application_id(path) == APPLICATION_ID:
             return True
-    except OSError as error:
-        raise SidecarError(
-            f"The index at {path} can't be read: {error.strerror}. {_CHECK_PERMISSIONS}"
-        ) from None
-    except sqlite3.OperationalError as error:
-        if "locked" in str(error):
+    except (OSError, sqlite3.OperationalError) as error:
+        words = getattr(error, "strerror", None) or str(error)
+        if "locked" in words:
             raise SidecarError(explained(error)) from None
-        if "readonly database" not in str(error):
+        if "readonly database" not in words:
             raise SidecarError(
-                f"The index at {path} can't be read: {error}. {_CHECK_PERMISSIONS}"
+                f"The index at {path} can't be read: {words}. Check the permissions of the file "
+                "and of its folder."
             ) from None
         if is_half_committed(path):
             raise SidecarError(
@@ -165,8 +162,7 @@ def is_made(path: Path) -> bool:
         if "not a database" not in str(error):
             raise SidecarError(f"{path}: {explained(error)}") from None
     raise SidecarError(
-        f"{path} is not an index made by datasette bear-index, so it is left alone. "
-        "Choose another file with --sidecar."
+        f"{path} is not an index made by datasette bear-index, so it is left alone. {ELSEWHERE}"
     )
 
 
@@ -447,17 +443,10 @@ def read_state(connection: sqlite3.Connection) -> State:
         fingerprint=meta.get("fingerprint"),
         indexed=meta.get("indexed"),
         skips_vectors=meta.get(metadata.SEMANTIC) == metadata.NO,
-        passages_per_second=_positive(meta.get(metadata.PACE)),
+        passages_per_second=metadata.number(meta.get(metadata.PACE) or "0") or None,
         refused=0 if metadata.STALE in meta else refused,
         path=unrestricted(Path(file)) if (file := file_of(connection)) else None,
     )
-
-
-def _positive(text: str | None) -> float | None:
-    with suppress(TypeError, ValueError):  # a damaged file may contain anything
-        number = float(text or 0)
-        return number if 0 < number < float("inf") else None
-    return None
 
 
 def stored(path: Path, key: str = "model") -> str | None:

@@ -15,7 +15,7 @@ from ...sqlite import sqlite3
 from ...text.markdown import breaks_are_soft
 from ..run.chunking import Passage, line_hashes, passages
 from ..run.language_detection import detect
-from . import schema, vectors
+from . import nearest, schema
 from .metadata import LANGUAGES, get_number, json_value, set_meta
 from .passages import (
     STORED_COLUMNS,
@@ -28,7 +28,7 @@ from .passages import (
 from .rows import Value, insert_rows, update_rows
 from .schema import LINES
 from .spellings import update_spellings
-from .templates import MAX_TEMPLATE, shared_lines, with_shared, write_lines
+from .templates import MAX_TEMPLATE, shared_lines, write_lines
 
 # Key in meta: the highest id that a note has had.
 LAST_ID = "last_note_id"
@@ -137,7 +137,7 @@ def ids_by_key(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = {}
     with suppress(sqlite3.DatabaseError):  # damaged, or from an early version
         sql = "select source, key, id from notes where id between 1 and ?"
-        for source, key, note_id in connection.execute(sql, [vectors.MAX_NOTE_ID]):
+        for source, key, note_id in connection.execute(sql, [nearest.MAX_NOTE_ID]):
             found[source, key] = note_id
     return found
 
@@ -184,11 +184,10 @@ def insert(
     source_name: str,
     notes: Sequence[Note],
     known_ids: Mapping[tuple[str, str], int] = {},
-) -> dict[int, Set[int]]:
+) -> None:
     """Store notes that aren't in the index file yet.
 
     :param known_ids: earlier ids of notes, by source and key
-    :returns: for ``relate``, the lines that were known as shared when each note was written
     """
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
     # Don't reuse the ids of removed notes: other programs may still refer to them.
@@ -202,21 +201,20 @@ def insert(
     rows = [(note_id, *item.values.values()) for note_id, item in new]
     insert_rows(connection, "notes", ("id", *COLUMNS), rows)
     _write_relations(connection, new)
-    shared = with_shared(connection, (item.lines for _, item in new))
+    shared = shared_lines(connection).keys()
     rows = [
         (note_id, *row)
         for note_id, item in new
         for row in passage_rows(item.cut or (), shared, item.note.body)
     ]
     insert_rows(connection, "passages", STORED_COLUMNS, rows)
-    return dict.fromkeys((note_id for note_id, _ in new), shared)
 
 
 def update(
     connection: sqlite3.Connection, source_name: str, notes: Sequence[tuple[int, Note]]
 ) -> None:
     """Replace notes by new versions. Passages with the same text keep their vectors."""
-    tokens, shared = max_tokens(connection), shared_lines(connection)
+    tokens, shared = max_tokens(connection), shared_lines(connection).keys()
     stored = {
         note_id: dict(zip(COLUMNS, row_of(connection, _STORED, note_id))) for note_id, _ in notes
     }
@@ -302,11 +300,8 @@ def relink(connection: sqlite3.Connection, source: Source) -> None:
     connection.executemany(sql, {row[2:] for row in found})
 
 
-def relate(connection: sqlite3.Connection, written: Mapping[int, Set[int]] = {}) -> None:
-    """Relate all stored notes to each other: resolve links; find languages, copies, shared lines.
-
-    :param written: what ``insert`` returned for new notes
-    """
+def relate(connection: sqlite3.Connection) -> None:
+    """Relate all stored notes: resolve links; find languages, copies and shared lines."""
     connection.execute(
         """
         update links
@@ -328,7 +323,7 @@ def relate(connection: sqlite3.Connection, written: Mapping[int, Set[int]] = {})
     shares = {language: round(share, 4) for language, share in connection.execute(sql)}
     set_meta(connection, **{LANGUAGES: json.dumps(shares)})
     _deduplicate(connection)
-    share_lines(connection, written)
+    share_lines(connection)
     update_spellings(connection)
 
 

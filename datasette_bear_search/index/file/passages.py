@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
@@ -13,14 +12,7 @@ from . import vectors
 from .metadata import get_meta, number, set_meta
 from .rows import insert_rows
 from .schema import LINES, MAX_EMBEDDED, OVER_LIMIT, PENDING, SHARED_LINES
-from .templates import (
-    LINES_SQL,
-    MAX_TEMPLATE,
-    SHARED_BY,
-    read_shared_lines,
-    shared_lines,
-    write_lines,
-)
+from .templates import LINES_SQL, MAX_TEMPLATE, SHARED_BY, shared_lines, write_lines
 
 # Increase it when passages are cut or cleaned differently, so that every note is cut again.
 PASSAGE_VERSION = 3
@@ -35,7 +27,8 @@ PassageRow = tuple[int, str, int, int, str, int, str | None, str, str]
 LONG_NOTE = 100_000
 
 
-def share_lines(connection: sqlite3.Connection, written: Mapping[int, Set[int]]) -> None:
+def share_lines(connection: sqlite3.Connection) -> None:
+    """Find the lines that many notes share now; cut the notes with a line that is or was one."""
     import numpy
 
     rows = connection.execute(LINES_SQL).fetchall()
@@ -47,22 +40,13 @@ def share_lines(connection: sqlite3.Connection, written: Mapping[int, Set[int]])
     distinct, numbers = numpy.unique(counted, return_counts=True)
     is_shared = numbers >= SHARED_BY
     shared = dict(zip(distinct[is_shared].tolist(), numbers[is_shared].tolist()))
-    known = read_shared_lines(connection)
+    known = shared_lines(connection)
     if shared == known:
         return
     connection.execute(f"delete from {SHARED_LINES}")
     insert_rows(connection, SHARED_LINES, ("hash", "notes"), [*shared.items()])
-    # 0 notes: only some of the notes with the line were written as sharing it.
-    changed = known.keys() ^ shared.keys() | {line for line, number in known.items() if not number}
-    found = set(note_ids[numpy.isin(lines, [*changed])].tolist())
-    hashes = dict(rows)
-    stale = [
-        note_id
-        for note_id in sorted(found)
-        if note_id not in written
-        or any((it in written[note_id]) != (it in shared) for it in array("q", hashes[note_id]))
-    ]
-    _cut_again(connection, stale, shared.keys())
+    stale = note_ids[numpy.isin(lines, [*known.keys() ^ shared.keys()])]
+    _cut_again(connection, numpy.unique(stale).tolist(), shared.keys())
 
 
 _PLACE_COLUMNS = "position heading start length text_kind line text".split()
@@ -95,7 +79,7 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
     if has_other_lines:
         connection.execute(f"delete from {LINES}")
         set_meta(connection, links_to_resolve="yes")
-    _cut_again(connection, note_ids, shared_lines(connection), with_lines=has_other_lines)
+    _cut_again(connection, note_ids, shared_lines(connection).keys(), with_lines=has_other_lines)
 
 
 def _cut_again(

@@ -23,10 +23,6 @@ _UNICODE = (
 TOKENIZER = "porter " + _UNICODE.format(2, " S*", "$+<=>^`|~") + " tokenchars '§'"
 # Of words alone, as people write them, to correct and complete them.
 WORDS_TOKENIZER = _UNICODE.format(0, "", "")
-# What FTS5 indexes of a column: its words, processed for the language. Only connections of this
-# package have the function. Deleting from FTS5 requires exactly the words that were inserted.
-INDEXED = "indexed_words({row}.{name}, {row}.language)"
-NORMALIZED = "normalized({row}.{name})"
 _INDEXED_COLUMNS = ("title", "body", "tags", "attachments")
 # Internal tables, hidden in Datasette. From 1.0 on it hides names that begin with "_" by itself.
 VECTORS = "_vectors"
@@ -78,7 +74,11 @@ def create(connection: sqlite3.Connection) -> None:
     connection.execute(f"pragma application_id = {APPLICATION_ID}")
     connection.execute(f"pragma user_version = {VERSION}")
     script = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
-    script = script.replace("{TOKENIZER}", TOKENIZER).replace("{WORDS_TOKENIZER}", WORDS_TOKENIZER)
+    values = {"TOKENIZER": TOKENIZER, "WORDS_TOKENIZER": WORDS_TOKENIZER}
+    for row in ("new", "old"):
+        values[f"{row.upper()}_INDEXED"], values[f"{row.upper()}_NORMALIZED"] = _words_of(row)
+    for name, value in values.items():
+        script = script.replace(f"{{{name}}}", value)
     # Not executescript(), which commits the transaction.
     for statement in script.split("\n\n"):
         connection.execute(statement)
@@ -87,10 +87,7 @@ def create(connection: sqlite3.Connection) -> None:
 def refill_words(connection: sqlite3.Connection) -> None:
     """Rebuild the indexes of words, inside the caller's transaction."""
     listed = ", ".join(_INDEXED_COLUMNS)
-    indexed, normalized = (
-        ", ".join(value.format(row="notes", name=name) for name in _INDEXED_COLUMNS)
-        for value in (INDEXED, NORMALIZED)
-    )
+    indexed, normalized = _words_of("notes")
     of_passages = "note_id, indexed_words(text, null) from passages where text is not null"
     for index, columns, rows in (
         ("notes_fts", listed, f"{indexed} from notes"),
@@ -99,6 +96,17 @@ def refill_words(connection: sqlite3.Connection) -> None:
     ):
         connection.execute(f"insert into {index} ({index}) values ('delete-all')")
         connection.execute(f"insert into {index} (rowid, {columns}) select id, {rows}")
+
+
+def _words_of(row: str) -> tuple[str, str]:
+    """Return SQL for what the word indexes have of a row's columns: stems, and plain words.
+
+    Deleting from FTS5 requires exactly the words that were inserted. Only connections of this
+    package have the functions.
+    """
+    indexed = (f"indexed_words({row}.{name}, {row}.language)" for name in _INDEXED_COLUMNS)
+    normalized = (f"normalized({row}.{name})" for name in _INDEXED_COLUMNS)
+    return ", ".join(indexed), ", ".join(normalized)
 
 
 def drop(connection: sqlite3.Connection) -> None:

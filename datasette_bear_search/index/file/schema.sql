@@ -95,74 +95,27 @@ create table _spellings (
   primary key (typed, spelling)
 ) without rowid
 
+-- NEW_INDEXED is: indexed_words(new.title, new.language) and so on for each column.
 create trigger notes_ai after insert on notes begin
-  insert into notes_fts (rowid, title, body, tags, attachments) values (
-    new.id,
-    indexed_words(new.title, new.language),
-    indexed_words(new.body, new.language),
-    indexed_words(new.tags, new.language),
-    indexed_words(new.attachments, new.language)
-  );
-  insert into _words (rowid, title, body, tags, attachments) values (
-    new.id,
-    normalized(new.title),
-    normalized(new.body),
-    normalized(new.tags),
-    normalized(new.attachments)
-  );
+  insert into notes_fts (rowid, title, body, tags, attachments) values (new.id, {NEW_INDEXED});
+  insert into _words (rowid, title, body, tags, attachments) values (new.id, {NEW_NORMALIZED});
 end
 
 create trigger notes_ad after delete on notes begin
-  insert into notes_fts (notes_fts, rowid, title, body, tags, attachments) values (
-    'delete',
-    old.id,
-    indexed_words(old.title, old.language),
-    indexed_words(old.body, old.language),
-    indexed_words(old.tags, old.language),
-    indexed_words(old.attachments, old.language)
-  );
-  insert into _words (_words, rowid, title, body, tags, attachments) values (
-    'delete',
-    old.id,
-    normalized(old.title),
-    normalized(old.body),
-    normalized(old.tags),
-    normalized(old.attachments)
-  );
+  insert into notes_fts (notes_fts, rowid, title, body, tags, attachments)
+  values ('delete', old.id, {OLD_INDEXED});
+  insert into _words (_words, rowid, title, body, tags, attachments)
+  values ('delete', old.id, {OLD_NORMALIZED});
 end
 
 -- Pinning a note must not index its text again.
 create trigger notes_au after update of title, body, tags, attachments, language on notes begin
-  insert into notes_fts (notes_fts, rowid, title, body, tags, attachments) values (
-    'delete',
-    old.id,
-    indexed_words(old.title, old.language),
-    indexed_words(old.body, old.language),
-    indexed_words(old.tags, old.language),
-    indexed_words(old.attachments, old.language)
-  );
-  insert into _words (_words, rowid, title, body, tags, attachments) values (
-    'delete',
-    old.id,
-    normalized(old.title),
-    normalized(old.body),
-    normalized(old.tags),
-    normalized(old.attachments)
-  );
-  insert into notes_fts (rowid, title, body, tags, attachments) values (
-    new.id,
-    indexed_words(new.title, new.language),
-    indexed_words(new.body, new.language),
-    indexed_words(new.tags, new.language),
-    indexed_words(new.attachments, new.language)
-  );
-  insert into _words (rowid, title, body, tags, attachments) values (
-    new.id,
-    normalized(new.title),
-    normalized(new.body),
-    normalized(new.tags),
-    normalized(new.attachments)
-  );
+  insert into notes_fts (notes_fts, rowid, title, body, tags, attachments)
+  values ('delete', old.id, {OLD_INDEXED});
+  insert into _words (_words, rowid, title, body, tags, attachments)
+  values ('delete', old.id, {OLD_NORMALIZED});
+  insert into notes_fts (rowid, title, body, tags, attachments) values (new.id, {NEW_INDEXED});
+  insert into _words (rowid, title, body, tags, attachments) values (new.id, {NEW_NORMALIZED});
 end
 
 create table tags (

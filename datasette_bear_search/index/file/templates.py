@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Collection, Iterable, Set
-from itertools import chain
+from collections.abc import Collection, Iterable
 
 from ...sqlite import sqlite3
 from .rows import insert_rows
@@ -18,19 +16,14 @@ SHARED_BY = 5
 MAX_TEMPLATE = 200
 
 
-def shared_lines(connection: sqlite3.Connection) -> set[int]:
-    """Return the hashes of lines that many notes share."""
-    return {*read_shared_lines(connection)}
-
-
-def read_shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
-    """Return how many notes share a line, by its hash."""
+def shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
+    """Return how many notes share a line that many do, by its hash."""
     return dict(connection.execute(f"select hash, notes from {SHARED_LINES}").fetchall())
 
 
 def most_shared(connection: sqlite3.Connection, note_id: int) -> int:
     """Return how many notes have the line of this note that most of them share; 0 if none is."""
-    shared = read_shared_lines(connection)
+    shared = shared_lines(connection)
     found = connection.execute(f"{LINES_SQL} and note_id = ?", [note_id]).fetchall()
     return max((shared.get(it, 0) for _, hashes in found for it in array("q", hashes)), default=0)
 
@@ -45,12 +38,3 @@ def write_lines(
 # The cast and the condition matter only in a damaged file.
 _BLOB = "cast(hashes as blob)"
 LINES_SQL = f"select note_id, {_BLOB} from {LINES} where length({_BLOB}) % 8 = 0"
-
-
-def with_shared(connection: sqlite3.Connection, lines: Iterable[Collection[int]]) -> Set[int]:
-    """Return all shared lines, and store those that are new in these notes."""
-    known = shared_lines(connection)
-    counts = Counter(chain.from_iterable(lines))
-    new = [line for line, number in counts.items() if number >= SHARED_BY and line not in known]
-    insert_rows(connection, SHARED_LINES, ("hash", "notes"), [(line, 0) for line in new])
-    return known.union(new)

@@ -16,7 +16,7 @@ from ...embeddings import cards
 from ...embeddings.base import Embedder
 from ...sqlite import sqlite3
 from ...text.languages import UNSPACED_LANGUAGES, WORD, is_unspaced
-from ..file import metadata, schema, vectors
+from ..file import metadata, nearest, schema, vectors
 from ..file.database import STATIC_MODEL, transaction
 from ..file.metadata import get_meta, get_number, set_meta
 
@@ -62,10 +62,7 @@ def unrelated_similarity(embedder: Embedder) -> float:
     asked, stored = embedder.embed_queries(texts), embedder.embed_documents(texts)
     if None in (*asked, *stored):
         return 0.0
-    one, two = (
-        numpy.frombuffer(b"".join(filter(None, made)), "<f4").reshape(len(texts), -1)
-        for made in (asked, stored)
-    )
+    one, two = (vectors.matrix([*filter(None, made)]) for made in (asked, stored))
     others = ~numpy.eye(len(texts), dtype=bool)
     mean = float((one @ two.T)[others].mean())
     return round(max(0.0, (mean - UNRELATED_MINILM) / (1 - UNRELATED_MINILM)), 7)
@@ -79,10 +76,10 @@ def count_new(connection: sqlite3.Connection, passages: int) -> None:
 def renew(connection: sqlite3.Connection, embedder: Embedder) -> None:
     """Measure what depends on the notes again, if enough passages are new."""
     if is_due(connection):
-        vectors.register(connection)
+        nearest.register(connection)
         with transaction(connection):
             vectors.center(connection)
-            vectors.choose_candidates(connection)
+            nearest.choose_candidates(connection)
         # Outside of a transaction, because the model may take seconds.
         foreign = find_foreign_languages(connection, embedder)
         measured = thresholds(connection, embedder)
@@ -118,11 +115,11 @@ def thresholds(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, 
 
 def _threshold(connection: sqlite3.Connection, embedder: Embedder, language: str) -> float | None:
     queries = filter(None, embedder.embed_queries(unrelated(language)))
-    near = [vectors.nearest(connection, query, UNRELATED_CANDIDATES) for query in queries]
-    nearest = [similarity for [(_, similarity), *_] in filter(None, near)]
-    if len(nearest) < 2:
+    near = [nearest.nearest(connection, query, UNRELATED_CANDIDATES) for query in queries]
+    similarities = [similarity for [(_, similarity), *_] in filter(None, near)]
+    if len(similarities) < 2:
         return None
-    return round(statistics.mean(nearest) + DEVIATIONS * statistics.stdev(nearest), 6)
+    return round(statistics.mean(similarities) + DEVIATIONS * statistics.stdev(similarities), 6)
 
 
 def find_foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> list[str]:
@@ -147,8 +144,6 @@ def _fits(connection: sqlite3.Connection, embedder: Embedder, language: str) -> 
     Sampled passages are searched by meaning, each for every other word of one of its sentences. The
     result is the mean reciprocal rank among a group of passages.
     """
-    import numpy
-
     sampled = connection.execute(_SAMPLE, [language, GROUP * GROUPS]).fetchall()
     asked = [(_sentence(text), vector) for text, vector in sampled]
     asked = [(words, vector) for words, vector in asked if words]
@@ -160,10 +155,7 @@ def _fits(connection: sqlite3.Connection, embedder: Embedder, language: str) -> 
         return True
     ranks: list[float] = []
     for start in range(0, len(pairs), GROUP):
-        queries, stored = (
-            numpy.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
-            for vectors in zip(*pairs[start : start + GROUP])
-        )
+        queries, stored = map(vectors.matrix, zip(*pairs[start : start + GROUP]))
         similarities = queries @ stored.T
         ranks += (1 + (similarities > similarities.diagonal()[:, None]).sum(axis=1)).tolist()
     # A query that the model doesn't know finds nothing.

@@ -193,7 +193,7 @@ def _batches(
 ) -> Iterator[Sequence[tuple[int, str]]]:
     """Yield batches of (passage id, text to embed), sorted by length within a window."""
     max_tokens = stored_passages.max_tokens(connection)
-    shared = templates.shared_lines(connection)
+    shared = templates.shared_lines(connection).keys()
     for first in range(0, len(pending), PASSAGES_PER_WINDOW):
         ids = json.dumps(pending[first : first + PASSAGES_PER_WINDOW])
         sql = """

@@ -73,7 +73,7 @@ def update(
             if tags := restricted.tags_of(connection):
                 raise database.SidecarError(
                     f"{path} holds another index's notes without {', '.join(tags)}, and is kept up "
-                    "to date with it. Choose another file with --sidecar."
+                    f"to date with it. {database.ELSEWHERE}"
                 )
             stored = sources.read_sources(connection)
         if is_older:
@@ -143,7 +143,7 @@ def _end(path: Path, connection: sqlite3.Connection, report: Report, *, has_mode
     semantic = None if has_model else metadata.NO
     # Not if a source failed: its notes are as old as before.
     indexed = get_meta(connection, "indexed") if report.failures else None
-    set_meta(connection, indexed=indexed or now(), **{metadata.SEMANTIC: semantic})
+    set_meta(connection, indexed=indexed or now("milliseconds"), **{metadata.SEMANTIC: semantic})
     report.notes = metadata.count_notes(connection)
     report.pending = database.read_state(connection).pending
     report.size = path.stat().st_size
@@ -224,9 +224,9 @@ def _update_all_restricted(
         try:
             update_restricted(path, tags, embedder, hooks)
         except (ForeseenError, sqlite3.Error) as error:
-            words = database.explained(error) if isinstance(error, sqlite3.Error) else str(error)
             report.notices.append(
-                f"Those who may not see {', '.join(tags)} get notes as they were: {words}"
+                f"Those who may not see {', '.join(tags)} get notes as they were: "
+                f"{database.explained(error)}"
             )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import chain
@@ -41,7 +41,6 @@ class TextRun:
     stored: Mapping[str, StoredSource] = field(default_factory=dict)  # whose notes may be missing
     # Vectors of passages removed in this run, whose text may be in another note: hash → vector.
     _kept: dict[str, bytes] = field(default_factory=dict)
-    _written: dict[int, Set[int]] = field(default_factory=dict)  # see notes.insert
     _counts: dict[str, int] = field(default_factory=dict)  # source → its notes before the run
     _missing: dict[str, int] = field(default_factory=dict)  # source → missing notes that stay
 
@@ -109,8 +108,7 @@ class TextRun:
         connection, report = self.connection, self.report
         with transaction(connection):
             if get_meta(connection, "links_to_resolve"):
-                stored_notes.relate(connection, self._written)
-                self._written.clear()
+                stored_notes.relate(connection)
                 connection.execute("delete from meta where key = 'links_to_resolve'")
                 mark_changed(connection, restricted.TEXT)
             if optimize and get_meta(connection, "old_text_in_fts"):
@@ -182,10 +180,9 @@ class TextRun:
             fresh = [note for note_id, note in batch if note_id is None]
             stored = [(note_id, note) for note_id, note in batch if note_id is not None]
             with transaction(connection):
-                written = stored_notes.insert(connection, source_name, fresh, self.known_ids)
+                stored_notes.insert(connection, source_name, fresh, self.known_ids)
                 stored_notes.update(connection, source_name, stored)
             self.hooks.on_commit()
-            self._written |= written
 
 
 def _update_words(connection: sqlite3.Connection) -> None:
@@ -213,6 +210,6 @@ def _commits(
         yield batch
 
 
-def now() -> str:
+def now(timespec: str = "seconds") -> str:
     """Return the time as the index stores it, ISO 8601 UTC."""
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(timezone.utc).isoformat(timespec=timespec).replace("+00:00", "Z")

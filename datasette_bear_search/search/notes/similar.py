@@ -12,8 +12,8 @@ from typing import Any
 
 from ...index import freshness
 from ...index.file import database, templates
+from ...index.file.nearest import similarity
 from ...index.file.schema import EMBEDDED, MAX_EMBEDDED, OWN_TEXT, PENDING, REFUSED, VECTORS
-from ...index.file.vectors import similarity
 from ...notes import counted
 from ...sqlite import sqlite3
 from ..planning import planner

@@ -13,7 +13,7 @@ from functools import cache, cached_property, partial
 from itertools import chain
 from typing import NamedTuple
 
-from ...index.file import database, metadata, vectors
+from ...index.file import database, metadata, nearest
 from ...index.file.notes import has_copies
 from ...notes import is_within
 from ...query import fts5
@@ -298,7 +298,7 @@ def plan(
         # Nothing is close to a query in one of them anyway.
         foreign=frozenset() if is_foreign else foreign,
         has_copies=has_copies(connection),
-        is_large=vectors.is_large(connection),
+        is_large=nearest.is_large(connection),
         corrections=tuple(
             (word, meant) for word, meant in replacements.items() if meant and meant[-1] != "*"
         ),

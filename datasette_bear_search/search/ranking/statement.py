@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ...index.file.nearest import candidates_sql, similarity
 from ...index.file.schema import MAX_EMBEDDED, TEMPLATE_TEXT, VECTORS
-from ...index.file.vectors import candidates_sql, similarity
 from ...query.filters import Filters
 from ..planning.planner import Plan
 

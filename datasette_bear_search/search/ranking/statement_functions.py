@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
+from ...index.file.nearest import MAX_CANDIDATES, candidates, note_set
 from ...index.file.schema import MAX_EMBEDDED
-from ...index.file.vectors import MAX_CANDIDATES, candidates, note_set
 from ...query import fts5
 from ...query.filters import Filters
 from ...query.query import parse

@@ -10,8 +10,8 @@ from dataclasses import fields, replace
 from itertools import islice
 
 from ...embeddings.base import Embedder
+from ...index.file.nearest import similarity
 from ...index.file.schema import OWN_TEXT, VECTORS
-from ...index.file.vectors import similarity
 from ...notes import title_line
 from ...query.fts5 import unique
 from ...sqlite import sqlite3

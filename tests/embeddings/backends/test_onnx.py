@@ -1,4 +1,7 @@
-"""ONNX exports: they make the library's vectors without the library, or stand aside."""
+"""ONNX exports: they make the library's vectors without the library, or stand aside.
+
+Tests ``embeddings/backends/onnx.py`` and ``embeddings/backends/onnx_export.py``.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ import pytest
 from benchmarks.installs.make_graph import make
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import files as model_files
-from datasette_bear_search.embeddings.backends import onnx
+from datasette_bear_search.embeddings.backends import onnx, onnx_export
 from datasette_bear_search.embeddings.backends.sentence_transformers import (
     SentenceTransformerEmbedder,
 )
@@ -225,7 +228,7 @@ def test_an_unsupported_model_is_not_exported_and_not_tried_again(models, caplog
 
 
 def test_an_export_whose_vectors_differ_is_not_kept(own_model, monkeypatch):
-    monkeypatch.setattr(onnx, "MIN_COSINE", 1.1)
+    monkeypatch.setattr(onnx_export, "MIN_COSINE", 1.1)
     assert not SentenceTransformerEmbedder(str(own_model)).export_onnx()
 
 

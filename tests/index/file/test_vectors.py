@@ -1,4 +1,7 @@
-"""Nearest passages, from sqlite-vec."""
+"""Nearest passages, from sqlite-vec.
+
+Tests ``index/file/vectors.py`` and ``index/file/nearest.py``.
+"""
 
 import json
 import shutil
@@ -12,7 +15,7 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index.file import database, metadata, vectors
+from datasette_bear_search.index.file import database, metadata, nearest, vectors
 from datasette_bear_search.index.run import indexer
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sqlite import sqlite3
@@ -46,7 +49,7 @@ def indexed(tmp_path_factory) -> Path:
 @pytest.fixture
 def connection(indexed):
     with closing(database.connect(indexed)) as connection:
-        vectors.register(connection)
+        nearest.register(connection)
         yield connection
 
 
@@ -154,7 +157,7 @@ def recall(connection: sqlite3.Connection, rows: numpy.ndarray, count: int) -> f
     """Return the share of the nearest passages of every seventieth one that are found."""
     shares = []
     for number in range(0, len(rows), 70):
-        near = dict(vectors.nearest(connection, rows[number].tobytes(), count))
+        near = dict(nearest.nearest(connection, rows[number].tobytes(), count))
         best = numpy.argsort(-rows @ rows[number])[:count] + 1
         shares.append(len({*near} & {*best.tolist()}) / count)
     return float(numpy.mean(shares))
@@ -185,11 +188,11 @@ def test_index_has_as_many_candidates_as_find_nine_tenths_of_the_nearest(
     sidecar_path, rows, candidates
 ):
     with index_of(sidecar_path, rows) as connection:
-        vectors.choose_candidates(connection)
-        chosen = vectors.candidates(connection)
+        nearest.choose_candidates(connection)
+        chosen = nearest.candidates(connection)
         assert candidates[0] <= chosen <= candidates[1]
         found = recall(connection, rows, 50)
-        assert (found >= 0.88) == (chosen < vectors.MAX_CANDIDATES)
+        assert (found >= 0.88) == (chosen < nearest.MAX_CANDIDATES)
         measured = metadata.get_number(connection, vectors.RECALL_KEY)
         assert measured == pytest.approx(found, abs=0.04)
 
@@ -204,12 +207,12 @@ def test_numpy_finds_passages_as_near_by_their_signs_as_vec0(sidecar_path, dimen
     order by 1
     """
     with index_of(sidecar_path, rows) as connection:
-        vectors.register(connection)
+        nearest.register(connection)
         vectors.remove(connection, range(1, len(rows), 5))
         for number in range(1, len(rows), 500):
             distances = [
                 connection.execute(
-                    sql.format(candidates=vectors.candidates_sql(":vector", "40", large, allowed)),
+                    sql.format(candidates=nearest.candidates_sql(":vector", "40", large, allowed)),
                     {"vector": rows[number].tobytes()},
                 ).fetchall()
                 for large in (False, True)
@@ -222,17 +225,17 @@ def test_numpy_finds_passages_as_near_by_their_signs_as_vec0(sidecar_path, dimen
 def test_damaged_number_of_candidates_is_brought_into_its_range(sidecar_path, number):
     with index_of(sidecar_path, cone()) as connection:
         metadata.set_meta(connection, **{vectors.CANDIDATES_KEY: number})
-        assert 1 <= vectors.candidates(connection) <= vectors.MAX_CANDIDATES
+        assert 1 <= nearest.candidates(connection) <= nearest.MAX_CANDIDATES
 
 
 def test_similarities_are_relative_to_what_unrelated_texts_have_in_common(indexed, tmp_path):
     path = Path(shutil.copy(indexed, tmp_path / "notes.db"))
     with closing(database.connect(path)) as connection:
         vector = connection.execute("select vector from _vectors").fetchone()[0]
-        plain = dict(vectors.nearest(connection, vector, 24))
+        plain = dict(nearest.nearest(connection, vector, 24))
     with database.open_for_writing(path) as connection:
         metadata.set_meta(connection, **{metadata.UNRELATED: "0.75"})
-        crowded = dict(vectors.nearest(connection, vector, 24))
+        crowded = dict(nearest.nearest(connection, vector, 24))
     expected = {number: (similarity - 0.75) / 0.25 for number, similarity in plain.items()}
     assert crowded == pytest.approx(expected)
 
@@ -244,20 +247,20 @@ def test_similarities_are_relative_to_what_unrelated_texts_have_in_common(indexe
         ("3,1", b"\1\0\1"),
         (2, b"\0\1"),
         (",".join(map(str, range(2, 9000, 2))), b"\0\1" * 4499),
-        (None, vectors.NO_NOTES),
-        ("", vectors.NO_NOTES),
-        ("0", vectors.NO_NOTES),
-        ("-3", vectors.NO_NOTES),
-        ("1,,2", vectors.NO_NOTES),
-        ("1,two", vectors.NO_NOTES),
-        ("9" * 17, vectors.NO_NOTES),
-        (b"1", vectors.NO_NOTES),
-        ("1," * 20_000 + "9" * 17, vectors.NO_NOTES),
-        ("1," * 20_000 + "0", vectors.NO_NOTES),
+        (None, nearest.NO_NOTES),
+        ("", nearest.NO_NOTES),
+        ("0", nearest.NO_NOTES),
+        ("-3", nearest.NO_NOTES),
+        ("1,,2", nearest.NO_NOTES),
+        ("1,two", nearest.NO_NOTES),
+        ("9" * 17, nearest.NO_NOTES),
+        (b"1", nearest.NO_NOTES),
+        ("1," * 20_000 + "9" * 17, nearest.NO_NOTES),
+        ("1," * 20_000 + "0", nearest.NO_NOTES),
     ],
 )
 def test_a_set_of_notes_has_a_byte_for_each(ids, notes):
-    assert vectors.note_set(ids) == notes
+    assert nearest.note_set(ids) == notes
 
 
 def nearest_notes(connection, count="9", vector=None) -> str | None:
@@ -340,7 +343,7 @@ def test_a_search_sees_the_vectors_of_that_moment(index):
 
     def search() -> None:
         with closing(database.connect(index)) as connection:
-            vectors.register(connection)
+            nearest.register(connection)
             while not end.is_set():
                 found = [
                     [int(passage_id) for passage_id in json.loads(ids)]

@@ -15,7 +15,7 @@ import pytest
 
 from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index.file import vectors
+from datasette_bear_search.index.file import nearest
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.ranking import statement_functions
 from datasette_bear_search.sqlite import sqlite3
@@ -91,7 +91,7 @@ def library(write, bear_index, sidecar_path):
 
 @pytest.mark.parametrize("many", [1, 20_000])
 def test_each_statement_calls_each_function_once(library, monkeypatch, many):
-    monkeypatch.setattr(vectors, "MANY_PASSAGES", many)
+    monkeypatch.setattr(nearest, "MANY_PASSAGES", many)
     statements = [library.search(text, **options).results.statement for text, options in SEARCHES]
     connect = partial(sqlite3.connect, factory=CountingConnection)
     monkeypatch.setattr(sqlite3, "connect", connect)
@@ -134,6 +134,6 @@ def test_large_library_is_searched_like_a_small_one(library, monkeypatch):
         return [[hit.id for hit in response] for response in searched]
 
     small = found()
-    monkeypatch.setattr(vectors, "MANY_PASSAGES", 1)
+    monkeypatch.setattr(nearest, "MANY_PASSAGES", 1)
     assert found() == small
     assert [note.id for note in library.similar(1).notes]
