@@ -22,18 +22,10 @@ from .files import readonly
 from .files.archive import LARGEST_NOTE, File
 from .files.file_source import FileSource
 from .files.states import digest
+from .formats.dates import APPLE_EPOCH, parse_timestamp, timestamp_from_seconds
 from .formats.documents import parse_html
 from .formats.markdown_metadata import as_markdown, note_from_markdown, suffix
-from .formats.text import (
-    APPLE_EPOCH,
-    as_dict,
-    as_dicts,
-    decode,
-    load_json,
-    parse_timestamp,
-    storable,
-    timestamp_from_seconds,
-)
+from .formats.text import as_dict, as_dicts, decode, load_json, storable
 
 NEEDED = ("key", "title", "body")
 FLAGS = ("pinned", "archived", "trashed")

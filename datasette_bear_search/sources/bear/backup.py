@@ -22,15 +22,9 @@ from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File
 from ..files.file_source import FileSource
 from ..files.folder import Folder
 from ..files.opening import open_archive, open_inner, paths_at
+from ..formats.dates import parse_timestamp, timestamp_from_seconds
 from ..formats.markdown_metadata import extract_metadata, suffix, without_code
-from ..formats.text import (
-    as_dict,
-    as_text,
-    decode,
-    load_json,
-    parse_timestamp,
-    timestamp_from_seconds,
-)
+from ..formats.text import as_dict, as_text, decode, load_json
 from . import HEADING_LINK, NOTE_URL, first_line
 
 BACKUP = ".bear2bk"
@@ -277,8 +271,8 @@ def tags(text: str) -> list[str]:
         name = match["words"] or match["word"].rstrip(_PUNCTUATION)
         if not match["words"] and _COLOR.fullmatch(name):
             continue
-        parts = name.strip("/").split("/")
-        if all(part.strip() for part in parts):
+        parts = [part.strip() for part in name.strip("/").split("/")]
+        if all(parts):
             for tag in accumulate(parts, "{}/{}".format):
                 by_name.setdefault(tag.lower(), tag)
     return sorted(by_name.values())

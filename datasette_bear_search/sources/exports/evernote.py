@@ -19,9 +19,10 @@ from ..base import Unreadable
 from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File
 from ..files.file_source import FileSource
 from ..files.opening import paths_at
+from ..formats.dates import parse_timestamp
 from ..formats.documents import parse_html
 from ..formats.markdown_metadata import note_from_markdown, suffix
-from ..formats.text import decode_damaged, parse_timestamp
+from ..formats.text import decode_damaged
 
 SUFFIX = ".enex"
 

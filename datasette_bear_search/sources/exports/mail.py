@@ -27,9 +27,10 @@ from ..files.archive import MEGABYTE, Archive, File
 from ..files.file_source import FileSource
 from ..files.opening import paths_at
 from ..files.states import composed
+from ..formats.dates import parse_timestamp
 from ..formats.documents import parse_html
 from ..formats.markdown_metadata import as_markdown, note_from_markdown, title_of
-from ..formats.text import decode, is_encoding, parse_timestamp, storable
+from ..formats.text import decode, is_encoding, storable
 
 SUFFIX = ".mbox"
 

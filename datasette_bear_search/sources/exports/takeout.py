@@ -14,10 +14,11 @@ from ..base import Incremental, SourceError, Unchanged, Unreadable
 from ..files.archive import LARGEST_NOTE, MEGABYTE, OTHER_NOTES, Archive, File
 from ..files.file_source import FileSource
 from ..files.opening import open_archive, open_inner, paths_at
+from ..formats.dates import first_timestamp, timestamp_from_seconds
 from ..formats.documents import Page, parse_html, parse_word
 from ..formats.keep import is_keep, keep_note
 from ..formats.markdown_metadata import as_markdown, note_from_markdown, suffix
-from ..formats.text import as_dict, decode, first_timestamp, load_json, timestamp_from_seconds
+from ..formats.text import as_dict, decode, load_json
 from .mail import threads
 
 # Google translates the names of the products' folders, so that other folders are known by content.

@@ -20,6 +20,7 @@ from ..files.archive import DOCUMENTS, LARGEST_NOTE, ONLY_IN_CLOUD, Archive, Fil
 from ..files.file_source import FileSource
 from ..files.folder import Folder
 from ..files.states import composed, digest
+from ..formats.dates import later, timestamp_from_seconds
 from ..formats.markdown_metadata import (
     IMAGES,
     OTHER_FILES,
@@ -30,7 +31,7 @@ from ..formats.markdown_metadata import (
     leading_heading,
     suffix,
 )
-from ..formats.text import decode, is_encoding, later, timestamp_from_seconds
+from ..formats.text import decode, is_encoding
 from . import front_matter, git_dates
 
 # Names of a folder's own note in a repository, a site and Hugo.

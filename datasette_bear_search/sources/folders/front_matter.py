@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import accumulate
 from typing import Any
 
-from ..formats.text import as_dict, parse_timestamp, storable
+from ..formats.dates import parse_timestamp
+from ..formats.text import as_dict, storable
 
 # Names in lower case; in those of dates, "_" stands for blanks and hyphens. The first property with
 # a value counts.

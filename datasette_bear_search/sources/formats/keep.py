@@ -6,8 +6,9 @@ from typing import Any
 
 from ...notes import Note
 from ..base import Unreadable
+from .dates import timestamp_from_seconds
 from .markdown_metadata import as_markdown, note_from_markdown
-from .text import as_dict, as_dicts, as_text, load_json, timestamp_from_seconds
+from .text import as_dict, as_dicts, as_text, load_json
 
 # Only Keep's objects have one of the first fields, and at least one of the others.
 _OWN = ("isTrashed", "userEditedTimestampUsec")
