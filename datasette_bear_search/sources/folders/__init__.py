@@ -19,7 +19,7 @@ from ..base import Incremental, SourceError, Unchanged, Unreadable, checked_opti
 from ..files.archive import DOCUMENTS, LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File
 from ..files.file_source import FileSource
 from ..files.folder import Folder
-from ..files.states import composed, digest
+from ..files.states import digest, folded
 from ..formats.dates import later, timestamp_from_seconds
 from ..formats.markdown_metadata import (
     IMAGES,
@@ -390,9 +390,9 @@ class LinkResolver:
         self._by_alias = {alias: key for key in aliases for alias in aliases[key].split(",")}
         self._by_folder: dict[str, str] = {}
         for key, name in names.items():
-            path = _folded(name)
+            path = folded(name)
             self._by_path.setdefault(path, key)
-            self._by_path.setdefault(_folded(key), key)
+            self._by_path.setdefault(folded(key), key)
             self._by_name.setdefault(path.rpartition("/")[2], []).append((False, path, key))
             for folder in _names(path)[1:]:
                 self._by_folder.setdefault(folder or ".", key)
@@ -401,8 +401,8 @@ class LinkResolver:
     def resolve(self, target: str, folder: str = "", *, is_wiki: bool) -> str | None:
         """Return the key of the note that ``target`` means in a note in ``folder``, or None."""
         # A wiki link can name a note in any folder. Other links are relative to ``folder``.
-        path = _folded(target)
-        here = _folded(folder) + "/" if folder else ""
+        path = folded(target)
+        here = folded(folder) + "/" if folder else ""
         if not is_wiki or path.startswith(("./", "../")):
             beside = posixpath.normpath(posixpath.join(here, path))
             if key := self._by_path.get(beside) or self._by_folder.get(beside):
@@ -490,11 +490,6 @@ def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> boo
     return False
 
 
-def _folded(name: str) -> str:
-    # The case of a name in a link may differ, and accents may be composed or not.
-    return composed(name).lower()
-
-
 def tag_folder(file: File) -> str:
     """Return a file's folder as a tag; "" for the root.
 
@@ -523,7 +518,7 @@ def _owners(names: Mapping[str, str]) -> dict[str, str]:
 
 @lru_cache(maxsize=50_000)
 def alias_hash(name: str) -> str:
-    return f"{crc32(_folded(name).encode(errors='replace')):x}"
+    return f"{crc32(folded(name).encode(errors='replace')):x}"
 
 
 def _name_hash(name: str) -> str:
