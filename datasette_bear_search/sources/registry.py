@@ -98,13 +98,13 @@ _DATABASES = {
     b"note_resources": "is Joplin's own database. In Joplin, choose File > Export all > MD -"
     " Markdown + Front Matter, and give the folder that it writes",
 }
-_SINGLE_NOTES = (".eml", ".htm", ".html", ".markdown", ".md", ".org", ".txt")
+_SINGLE_NOTES = (".htm", ".html", ".markdown", ".md", ".org", ".txt")
 
 
 def _advice(location: str) -> str:
     """Return what to do with a file that isn't read, if it is a common one."""
-    if not os.path.isfile(location):
-        return ""
+    inside = (os.path.join(location, name) for name in ("NoteStore.sqlite", "database.sqlite"))
+    location = next(filter(os.path.isfile, (location, *inside)), "")
     name = os.path.basename(location)
     with suppress(OSError), open(location, "rb") as stream:
         start = stream.read(1_000_000)

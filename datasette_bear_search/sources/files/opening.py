@@ -7,8 +7,8 @@ import os
 import re
 import stat
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import IO
@@ -19,6 +19,9 @@ from .archive import DOCUMENTS, LARGEST_FILE, MOST_FILES, ONLY_IN_CLOUD, Archive
 from .folder import _OPEN_FLAGS, Folder
 from .states import explained, unreadable
 from .zip_archive import Zip
+
+# Files that are tried to recognize an export: some in it may be damaged.
+MOST_TRIED = 10
 
 
 @contextmanager
@@ -126,6 +129,28 @@ def _read_packed(stream: IO[bytes], name: str, place: str) -> bytes:
                 inner = io.BytesIO(archive.read(key))
                 return _read_packed(inner, key, place.removeprefix(f"{key}/"))
     raise Unreadable("not in its archive")
+
+
+def first_files(location: str, suffixes: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the first files with these suffixes, and their contents, to recognize an export.
+
+    Of a folder, none of its subfolders is listed, but ``source`` is. Raise SourceError.
+    """
+    path = Path(location).expanduser()
+    if path.is_dir():
+        below = path / "source"  # where Simplenote has its notes, beside their texts
+        names = sorted(os.listdir(path))
+        names += [f"source/{name}" for name in os.listdir(below)] if below.is_dir() else []
+        if {".md", ".markdown"}.isdisjoint(map(suffix, names)):  # else a folder of notes
+            for name in [name for name in names if suffix(name) in suffixes][:MOST_TRIED]:
+                with suppress(OSError), open(path / name, "rb") as stream:
+                    yield name, stream.read(LARGEST_FILE)
+        return
+    with open_export(path) as archive:
+        keys = [key for key, file in archive.files.items() if file.suffix in suffixes]
+        for key in keys[:MOST_TRIED]:
+            with suppress(Unreadable):
+                yield key, archive.read(key)
 
 
 def is_zip(path: Path) -> bool:
