@@ -13,20 +13,18 @@ from ...notes import Note
 from ..base import Incremental, SourceError, Unchanged, Unreadable
 from ..files.archive import LARGEST_NOTE, MEGABYTE, OTHER_NOTES, Archive, File
 from ..files.file_source import FileSource
-from ..files.opening import open_archive, open_inner, paths_at
+from ..files.opening import MOST_TRIED, first_files, open_archive, open_inner, paths_at
 from ..formats.dates import first_timestamp, timestamp_from_seconds
 from ..formats.documents import Page, parse_html, parse_word
 from ..formats.keep import is_keep, keep_note
 from ..formats.markdown_metadata import as_markdown, note_from_markdown, suffix
 from ..formats.text import as_dict, decode, load_json
-from .mail import threads
+from .mail import role_of, threads
 
 # Google translates the names of the products' folders, so that other folders are known by content.
 _DRIVE = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Drive/(?:(?P<folder>.+)/)?[^/]+)")
 _KEEP = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Keep/[^/]+)")
 _PRODUCT = re.compile(r"(?:.*?/)??Takeout/(?P<key>(?P<product>[^/]+)/(?:(?P<folder>.+)/)?[^/]+)")
-# Files that tell whether a folder is one of Keep's: some in it may be damaged.
-MOST_TRIED = 5
 
 # A large export is split into takeout-20240501T093000Z-001.zip, -002.zip, …
 _PART = re.compile(r"takeout-.*\.zip", re.IGNORECASE)
@@ -53,8 +51,7 @@ class Takeout(FileSource, Incremental):
                 return True
             # A folder's name alone doesn't suffice: anybody may have a folder called Drive.
             if path.name != "Takeout" and "Takeout" not in inside:
-                names = [name for name in sorted(inside) if suffix(name) == ".json"]
-                return any(is_keep((path / name).read_bytes()) for name in names[:MOST_TRIED])
+                return any(is_keep(content) for _, content in first_files(location, [".json"]))
         elif not any(key.startswith("Takeout/") for key in inside):
             if not OTHER_NOTES.isdisjoint(map(suffix, inside)) or not inside:
                 return False
@@ -202,6 +199,8 @@ def _document(key: str, item: _Item) -> tuple[Note, str]:
     note = note_from_markdown(
         key,
         page.text,
+        # Google exports what is in Drive's trash as a folder, in the account's language.
+        trashed=role_of(item.folder.partition("/")[0]) == "trash",
         title=file.name,
         tags=filter(None, [item.folder]),
         created=first_timestamp(info, _CREATED),

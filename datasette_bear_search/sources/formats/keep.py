@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from ...notes import Note
 from ..base import Unreadable
@@ -56,7 +57,7 @@ def keep_body(fields: dict[str, Any]) -> str:
     links = [
         f"[{_line(link.get('title'))}]({address})"
         for link in as_dicts(fields.get("annotations"))
-        if (address := as_text(link.get("url"))) and not set(address) & set(" \n()<>")
+        if "://" in (address := quote(as_text(link.get("url")), safe="/:?#@!$&'*+,;=%[]~"))
     ]
     files = [
         f"File: {name}"
