@@ -1,10 +1,16 @@
-"""Parse the properties at the top of a Markdown file: YAML (``---``) or TOML (``+++``)."""
+"""Parse the properties at the top of a Markdown file.
+
+They are YAML (``---``), TOML (``+++``), JSON (Hugo's, or after ``---json``), lines such as
+``Title: Tea`` (MultiMarkdown, Pelican), or a title, authors and a date after ``%`` (Pandoc).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from itertools import accumulate
+from json import JSONDecoder
 from typing import Any
 
 from ..formats.dates import parse_timestamp
@@ -45,8 +51,12 @@ DEEPEST = 50
 LONGEST_LINE = 1000  # of properties that aren't valid YAML
 
 _BLOCK = re.compile(
-    r"\s*(?P<fence>---|\+\+\+)[ \t]*\n(?P<block>(?:.*\n)*?)(?:(?P=fence)|\.\.\.)[ \t]*(?:\n|\Z)"
+    r"\s*(?P<fence>---|\+\+\+)(?P<json>json)?[ \t]*\n"
+    r"(?P<block>(?:.*\n)*?)(?:(?P=fence)|\.\.\.)[ \t]*(?:\n|\Z)"
 )
+_HEADERS = re.compile(r"(title:[ \t]+\S.*\n(?:.*\S.*\n)*)(?:\s*\n|\Z)", re.IGNORECASE)
+_PANDOC = re.compile(r"%[ \t]+(\S.*)\n(?:%[ \t]*(.*)\n)?(?:%[ \t]*(.*)\n)?")
+_DECODER = JSONDecoder()
 _DEEP_LINE = re.compile(rf"(?:[-?:][ \t]+){{{DEEPEST}}}")
 _SIMPLE_LINE = re.compile(r"(?P<name>[^\W\d_][\w-]{0,60}):(?:[ \t]+(?P<value>.*))?")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(?P<value>.+)")
@@ -67,13 +77,14 @@ def split(text: str) -> tuple[dict[str, Any], str, str]:
     read are also returned as properties.
     """
     if text.lstrip()[:3] not in ("---", "+++"):
-        return {}, text, ""
+        return _without_fences(text)
     match = _BLOCK.match(text, 0, LONGEST)
     if match is None:
         return {}, text, ""
     block = match["block"]
     try:
-        properties = _toml(block) if match["fence"] == "+++" else _yaml(block)
+        is_json = match["json"] or block[:1] == "{"
+        properties = _toml(block) if match["fence"] == "+++" else _yaml(block, is_json)
     except _Invalid as error:
         properties, is_whole = _simple_lines(block)
         if not is_whole:
@@ -81,6 +92,24 @@ def split(text: str) -> tuple[dict[str, Any], str, str]:
     if properties is None:  # a text between two rules
         return {}, text, ""
     return properties, text[match.end() :].lstrip("\n"), ""
+
+
+def _without_fences(text: str) -> tuple[dict[str, Any], str, str]:
+    start, properties, end = text[:LONGEST], None, 0
+    if start[:1] == "{":
+        with suppress(_Invalid, ValueError, RecursionError):
+            _, end = _DECODER.raw_decode(start)
+            if not text[end:].partition("\n")[0].strip():
+                properties = _yaml(start[:end], is_json=True)
+    elif match := _HEADERS.match(start):
+        properties, is_whole = _simple_lines(match[1])
+        properties, end = properties if is_whole else None, match.end()
+    elif match := _PANDOC.match(start):
+        properties = dict(zip(("title", "author", "date"), filter(None, match.groups())))
+        end = match.end()
+    if not properties or properties.keys().isdisjoint((*TITLES, *TAGS, *CREATED, *MODIFIED)):
+        return {}, text, ""  # these are somebody's words
+    return properties, text[end:].lstrip("\n"), ""
 
 
 def first(properties: Mapping[str, Any], names: Iterable[str]) -> str:
@@ -143,13 +172,15 @@ def _texts(value: Any, depth: int = 2) -> list[str]:
     return [text] if text not in ("", "null", "~", "None") else []
 
 
-def _yaml(block: str) -> dict[str, Any] | None:
+def _yaml(block: str, is_json: object = False) -> dict[str, Any] | None:
     steps = (1 if mark in "[{" else -1 for mark in block if mark in "[]{}")
     if max(accumulate(steps), default=0) > DEEPEST or _DEEP_LINE.search(block):
         raise _Invalid("its front matter is nested too deeply")
     # The import takes 10 ms. Only a server has imported yaml anyway, for Datasette.
     import yaml
 
+    if is_json:  # which is YAML, too, but for tabs
+        block = block.replace("\t", " ")
     block = _TAG_VALUE.sub(r"\1'\2'", block) if " #" in block else block
     # The base loader keeps values as text: a title "1.10" isn't a number, a tag "no" not a boolean.
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)

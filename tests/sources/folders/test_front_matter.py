@@ -26,6 +26,39 @@ def test_title_tags_and_dates_come_from_the_front_matter(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    "written",
+    [
+        '{\n\t"title": "Tea",\n  "tags": ["a", "b"],\n  "date": "2024-05-01"\n}\n\n',
+        '---json\n{"title": "Tea", "tags": ["a", "b"],\n"date": "2024-05-01"}\n---\n',
+        '---\n{\n\t"title": "Tea", "tags": "a, b", "date": "2024-05-01"\n}\n---\n',
+        "Title: Tea\nTags: a, b\nDate: 2024-05-01 09:30\n\n",
+        "title: Tea\nkeywords: a, b\ndate: May 1, 2024\n\n",
+    ],
+    ids=["Hugo", "named", "fenced", "Pelican", "MultiMarkdown"],
+)
+def test_properties_are_read_as_other_programs_write_them(tmp_path: Path, written: str) -> None:
+    note = markdown(tmp_path, f"{written}Text {{x}}\n")
+    assert (note.title, note.body) == ("Tea", "Text {x}\n")
+    assert tag_names(note) == ["a", "b"]
+    assert (note.created or "")[:10] == "2024-05-01"
+
+
+def test_pandocs_block_of_a_title_is_read(tmp_path: Path) -> None:
+    note = markdown(tmp_path, "% Tea\n% Ada; Bob\n% 2024-05-01\n\nText\n")
+    assert (note.title, note.body) == ("Tea", "- author: Ada; Bob\n\nText\n")
+    assert note.created == "2024-05-01T12:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1}\n', '{"title": "x"', '{"title": "x"} is JSON', "{title}\n", "[1]\n", "{" * 9000,
+     "Title: and more of a sentence\nthat goes on\n", "Note: x\n\ny", "%x\ny", "% of it all is 5"],
+)  # fmt: skip
+def test_words_that_only_look_like_properties_stay_in_the_text(text: str) -> None:
+    assert front_matter.split(text) == ({}, text, "")
+
+
+@pytest.mark.parametrize(
     ("written", "tags"),
     [
         ("tags: [garden, 'raised beds']", ["garden", "raised beds"]),
