@@ -38,7 +38,10 @@ _DECLARED = re.compile(
     rb"<(?:meta|\?xml)\b[^<>]{0,300}?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{2,40})",
     re.IGNORECASE,
 )
-_HIGH_BYTES = re.compile(rb"[\x80-\xff]{2,}")
+_HIGH_BYTES = re.compile(rb"[\x80-\xff]{3,}")  # but "öß" in German
+# In the encodings of Japanese, the syllables that each sentence has; and all that Hebrew has.
+_KANA = re.compile("[\u3041-\u30fe]")
+_HEBREW = bytes(range(128)) + bytes(range(0xE0, 0xFB))
 
 # Bytes that aren't UTF-8 as Python's "surrogateescape" decodes them, and all other characters.
 _STRAY = re.compile("[\udc80-\udcff]+")
@@ -161,6 +164,13 @@ def _guess(data: bytes) -> str:
     clustered = sum(map(len, _HIGH_BYTES.findall(data)))
     if clustered == 0 or (high < 0.3 * len(data) and clustered < 0.5 * high):
         return _WESTERN
+    # Two languages that charset-normalizer doesn't recognize from a sentence or two.
+    if not data.translate(None, delete=_HEBREW):
+        return "cp1255"
+    for encoding in ("cp932", "euc_jp"):
+        with suppress(UnicodeDecodeError):
+            if 8 * len(_KANA.findall(data.decode(encoding))) > high:
+                return encoding
     # The import takes 30 ms, and few files need it.
     from charset_normalizer import from_bytes
 
