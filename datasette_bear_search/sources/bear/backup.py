@@ -27,7 +27,7 @@ from ..formats.markdown_metadata import extract_metadata, suffix, without_code
 from ..formats.text import as_dict, as_text, decode, load_json
 from . import HEADING_LINK, NOTE_URL, first_line
 
-BACKUP = ".bear2bk"
+BACKUP, OLD_BACKUP = ".bear2bk", ".bearbk"  # of Bear 2 and 1
 BUNDLE = ".textbundle"
 PACK = ".textpack"
 
@@ -53,7 +53,7 @@ class BearBackup(FileSource):
     @classmethod
     def reads(cls, location: str) -> bool:
         path = Path(location).expanduser()
-        kinds = {BACKUP, BUNDLE, PACK}
+        kinds = {BACKUP, OLD_BACKUP, BUNDLE, PACK}
         if path.suffix.lower() in kinds:
             return path.exists()
         inside = paths_at(location)
@@ -170,9 +170,10 @@ def _inner_archives(archive: Archive, skipped: list[str]) -> list[File]:
         if f"{BUNDLE}/" not in key.lower() and not key.startswith(_ASSETS)
     ]
     if not isinstance(archive, Folder):
-        return [file for file in own if file.suffix in (PACK, BACKUP, ".zip")]
+        return [file for file in own if file.suffix in (PACK, BACKUP, OLD_BACKUP, ".zip")]
     backups = sorted(
-        (file for file in own if file.suffix == BACKUP), key=lambda file: file.modified
+        (file for file in own if file.suffix in (BACKUP, OLD_BACKUP)),
+        key=lambda file: file.modified,
     )
     for older in backups[:-1]:
         skipped.append(f"{older.key}: older than {backups[-1].key}; only the newest backup is read")
