@@ -26,7 +26,7 @@ from ..files.file_source import FileSource
 from ..files.folder import SOFTWARE
 from ..files.opening import is_zip, open_archive, open_inner
 from ..files.states import digest
-from ..folders import ParsedFile, front_matter
+from ..folders import LINKED, ParsedFile, front_matter, org
 from ..folders.markdown import HTML, MARKDOWN_SUFFIXES, MarkdownFolder
 from ..folders.obsidian import SETTINGS_FOLDER
 from ..formats.keep import is_keep
@@ -50,8 +50,9 @@ class NotesZip(MarkdownFolder):
         if path.suffix.lower() != ".zip" or not is_zip(path):
             return False
         with open_archive(path) as archive, ExitStack() as stack:
-            keys = (key for part in _parts(archive, stack, []) for key in part.files)
-            return any(suffix(key) in (*MARKDOWN_SUFFIXES, *HTML) for key in keys)
+            parts = _parts(archive, stack, []).values()
+            suffixes = {suffix(key) for part in parts for key in part.files}
+            return not suffixes.isdisjoint((*MARKDOWN_SUFFIXES, *HTML, org.SUFFIX))
 
     def state(self) -> str:
         return f"{FileSource.state(self)} {digest(super()._settings(), size=6)}"
@@ -75,6 +76,9 @@ class NotesZip(MarkdownFolder):
     def _link_name(self, key: str) -> str:
         key = key.replace(f"_all{TABLE_SUFFIX}", TABLE_SUFFIX)  # the name of a database in links
         return self._contents.without_ids(self._without_suffix(key))
+
+    def _file_name(self, key: str) -> str:
+        return self._contents.without_ids(key)
 
     def _link_folder(self, file: File) -> str:
         return self._contents.without_ids(file.folder)
@@ -108,12 +112,15 @@ class NotesZip(MarkdownFolder):
 class _Contents(Archive):
     """The files of several archives as if in one folder, without their common parent folder."""
 
-    def __init__(self, parts: list[Archive], source: NotesZip, skipped: list[str]) -> None:
+    def __init__(self, parts: dict[str, Archive], source: NotesZip, skipped: list[str]) -> None:
         super().__init__()
         self.skipped = skipped
-        places = {key: part for part in reversed(parts) for key in part.files}
-        for key in [key for key in parts[0].files if suffix(key) == ".zip"]:
-            del places[key]
+        places: dict[str, Archive] = {}
+        prefixes: dict[str, str] = {}  # the inner archive's path, for opening a file again
+        for prefix, part in parts.items():
+            for key in part.files.keys() - places.keys():
+                if prefix or suffix(key) != ".zip":
+                    places[key], prefixes[key] = part, prefix
         top = posixpath.commonpath(places) if len(places) > 1 else ""
         top = top + "/" if top else ""
         self.ids = {name for key in places for name in _ID.findall(key)}
@@ -127,6 +134,9 @@ class _Contents(Archive):
             if end in source.suffixes or (end == TABLE_SUFFIX and _ID.search(key)):
                 self.files[key] = places[place].files[place]._replace(key=key)
                 self._places[key] = places[place], place
+            elif end in LINKED:
+                file = places[place].files[place]
+                self.linked[key] = file._replace(key=prefixes[place] + place)
             elif end in DOCUMENTS:
                 self.unread[end] += 1
         self.ids -= _ids_that_tell_apart(self.files)
@@ -188,15 +198,15 @@ def _ids_that_tell_apart(keys: Iterable[str]) -> set[str]:
     return {name for same in named.values() if len(same) > 1 for name in same}
 
 
-def _parts(archive: Archive, stack: ExitStack, skipped: list[str]) -> list[Archive]:
-    """Return an archive and the archives directly in it, which are opened in memory."""
-    parts, size = [archive], 0
+def _parts(archive: Archive, stack: ExitStack, skipped: list[str]) -> dict[str, Archive]:
+    """Return an archive and, by prefix, the archives directly in it, opened in memory."""
+    parts, size = {"": archive}, 0
     for key, file in archive.files.items():
         if file.suffix == ".zip":
             size += file.size
             try:
                 largest = LARGEST_PARTS - size + file.size
-                parts.append(stack.enter_context(open_inner(archive, key, largest)))
+                parts[f"{key}/"] = stack.enter_context(open_inner(archive, key, largest))
             except (SourceError, Unreadable) as reason:
                 skipped.append(f"{key}: {reason}")
     return parts

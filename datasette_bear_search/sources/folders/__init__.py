@@ -137,7 +137,7 @@ class NoteFolder(FileSource, Incremental):
         commit = git_dates.head(self.root)
         dates = git_dates.file_dates(self.root, commit) if commit else {}
         names = {key: self._link_name(key) for key in [*folder.files, *kept]}
-        linked = _LinkedFiles(folder.linked)
+        linked = _LinkedFiles(folder.linked, {key: self._file_name(key) for key in folder.linked})
         settings = digest(self._settings(), size=6)
         # A stamp has three parts: settings and file, hashes of the aliases, hashes of the links.
         stored = {key: (*stamp.rsplit(" ", 2), "", "")[:3] for key, stamp in known.items()}
@@ -229,6 +229,10 @@ class NoteFolder(FileSource, Incremental):
     def _link_name(self, key: str) -> str:
         """Return the name by which links refer to a note: its path without the suffix."""
         return self._without_suffix(key)
+
+    def _file_name(self, key: str) -> str:
+        """Return the path by which links refer to another file."""
+        return key
 
     def _link_folder(self, file: File) -> str:
         """Return the folder to which the links in a file are relative."""
@@ -324,7 +328,7 @@ class NoteFolder(FileSource, Incremental):
             tags.append(folder)
         links, hashes = self._links(file, targets, resolver)
         created = parsed.created or _created(file)
-        files, file_hashes = linked.of(file, metadata)
+        files, file_hashes = linked.of(self._link_folder(file), metadata)
         metadata = metadata._replace(
             todos_open=metadata.todos_open + parsed.todos_open,
             todos_done=metadata.todos_done + parsed.todos_done,
@@ -426,21 +430,21 @@ class LinkResolver:
 class _LinkedFiles:
     """The images and other files in a folder that its notes may link to."""
 
-    def __init__(self, files: Mapping[str, File]) -> None:
-        self._files = files
+    def __init__(self, files: Mapping[str, File], names: Mapping[str, str]) -> None:
+        self._files, self._names = files, names
         self._named: set[str] = set()  # hashes of the names in links
         # Hash of a name → a checksum that changes with the files of that name.
         self._states: dict[str, int] = {}
         for key, file in files.items():
-            name = _name_hash(key)
+            name = _name_hash(names[key])
             state = f"{self._states.get(name, '')} {key} {file.stamp}"
             self._states[name] = crc32(state.encode(errors="replace"))
 
     @cached_property
     def _resolver(self) -> LinkResolver:
-        return LinkResolver({key: key for key in self._files})
+        return LinkResolver(self._names)
 
-    def of(self, note: File, metadata: Metadata) -> tuple[list[LinkedFile], set[str]]:
+    def of(self, folder: str, metadata: Metadata) -> tuple[list[LinkedFile], set[str]]:
         """Return the files that a note shows or links to, and hashes for are_in()."""
         found, hashes = [], set()
         for link in metadata.links:
@@ -449,9 +453,10 @@ class _LinkedFiles:
             name = _name_hash(link.path)
             self._named.add(name)
             hashes.add(f"{name}.{self._states.get(name, 0):x}")
-            key = self._resolver.resolve(link.path, note.folder, is_wiki=link.is_wiki)
+            key = self._resolver.resolve(link.path, folder, is_wiki=link.is_wiki)
             if key:
-                found.append(LinkedFile(link.path, key, self._files[key].stamp))
+                file = self._files[key]
+                found.append(LinkedFile(link.path, file.key, file.stamp))
         return found, hashes
 
     def are_in(self, hashes: Iterable[str]) -> bool:
@@ -463,7 +468,7 @@ class _LinkedFiles:
     def unread(self) -> Iterator[str]:
         """Yield the suffix of each document that no note shows or links to."""
         for key in self._files:
-            if suffix(key) in DOCUMENTS and _name_hash(key) not in self._named:
+            if suffix(key) in DOCUMENTS and _name_hash(self._names[key]) not in self._named:
                 yield suffix(key)
 
 
