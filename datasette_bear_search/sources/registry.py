@@ -69,26 +69,25 @@ def get_kind(kind: str) -> type[Source]:
 
 def kind_of(location: str) -> str:
     """Return the kind that reads a location, or raise a SourceError that describes all kinds."""
-    for kind in names():
-        with suppress(Exception):  # if a plugin fails on this location, it isn't of its kind
-            if get_kind(kind).reads(location):
-                found = kind
-                break
-    else:
-        found = ""
+    found = next((kind for kind in names() if _reads(kind, location)), "")
     # Joplin calls its database as Bear does.
-    advice = _advice(location) if found in ("", "bear") else ""
-    if found and not advice:
+    if found in ("", "bear") and (advice := _advice(location)):
+        raise SourceError(advice)
+    if found:
         return found
     if "://" not in location and not os.path.lexists(location):
         raise SourceError(f"There is nothing at {location}. Check the PATH.")
-    if advice:
-        raise SourceError(advice)
     raise SourceError(
         f"Don't know how to read {location}. Supported sources:",
         *(f"  {kind}: {describe(kind)}" for kind in names()),
         "If it is one of these all the same, name its kind in a configuration file (--config).",
     )
+
+
+def _reads(kind: str, location: str) -> bool:
+    with suppress(Exception):  # if a plugin fails on this location, it isn't of its kind
+        return get_kind(kind).reads(location)
+    return False
 
 
 # The beginning of other apps' databases, which list their tables there, and what to do instead.

@@ -21,9 +21,9 @@ from ..formats.markdown_metadata import as_markdown, note_from_markdown, suffix
 from ..formats.text import as_dict, decode, load_json
 from .mail import role_of, threads
 
+_KEEP = re.compile(r"(?:^|/)(?:Google )?Keep$")
 # Google translates the names of the products' folders, so that other folders are known by content.
 _DRIVE = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Drive/(?:(?P<folder>.+)/)?[^/]+)")
-_KEEP = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Keep/[^/]+)")
 _PRODUCT = re.compile(r"(?:.*?/)??Takeout/(?P<key>(?P<product>[^/]+)/(?:(?P<folder>.+)/)?[^/]+)")
 
 # A large export is split into takeout-20240501T093000Z-001.zip, -002.zip, …
@@ -110,15 +110,13 @@ class Takeout(FileSource, Incremental):
             of_keep, of_drive = _keep_folders(archive), _drive_folders(archive, prefix)
             for path, file in archive.files.items():
                 place = prefix + path
-                by_name = _KEEP.fullmatch(place)
                 product = _PRODUCT.fullmatch(place)
                 drive = _DRIVE.fullmatch(place)
                 if product and product["product"] in of_drive:
                     drive = drive or product
-                if by_name or file.folder in of_keep:
+                if file.folder in of_keep:
                     if file.suffix == ".json":
-                        key = by_name["key"] if by_name else "/".join(place.split("/")[-2:])
-                        items.setdefault(key, _Item(archive, file))
+                        items.setdefault("/".join(place.split("/")[-2:]), _Item(archive, file))
                 elif drive:
                     if file.suffix in _DOCUMENTS:
                         info = archive.files.get(path + _INFO)
@@ -145,8 +143,8 @@ class Takeout(FileSource, Incremental):
 
 
 def _keep_folders(archive: Archive) -> set[str]:
-    """Return the folders that have notes of Keep's."""
-    found: set[str] = set()
+    """Return the folders that have notes of Keep's, or its name in English."""
+    found = {file.folder for file in archive.files.values() if _KEEP.search(file.folder)}
     tried = Counter[str]()
     for key, file in archive.files.items():
         folder = file.folder

@@ -30,7 +30,7 @@ from ..folders import ParsedFile, front_matter, org
 from ..folders.links import LINKED, without_suffix
 from ..folders.markdown import HTML, MARKDOWN_SUFFIXES, MarkdownFolder
 from ..folders.obsidian import SETTINGS_FOLDER
-from ..formats.keep import is_keep
+from ..formats.keep import is_page_of_keep
 from ..formats.markdown_metadata import suffix
 from ..formats.text import decode
 
@@ -186,8 +186,7 @@ def _is_double(place: str, places: Mapping[str, Archive]) -> bool:
     end = suffix(place)
     if end == TABLE_SUFFIX:
         return f"{place.removesuffix(TABLE_SUFFIX)}_all{TABLE_SUFFIX}" in places
-    twin = place.removesuffix(end) + ".json"
-    return end in HTML and twin in places and _is_keep(places[twin], twin)
+    return end in HTML and is_page_of_keep(place, lambda twin: places[twin].read(twin))
 
 
 def _ids_that_tell_apart(keys: Iterable[str]) -> set[str]:
@@ -211,12 +210,6 @@ def _parts(archive: Archive, stack: ExitStack, skipped: list[str]) -> dict[str, 
             except (SourceError, Unreadable) as reason:
                 skipped.append(f"{key}: {reason}")
     return parts
-
-
-def _is_keep(archive: Archive, key: str) -> bool:
-    with suppress(Unreadable):
-        return is_keep(archive.read(key))
-    return False
 
 
 def _rows(text: str) -> list[list[str]]:

@@ -128,7 +128,7 @@ class NoteFolder(FileSource, Incremental):
         commit = git_dates.head(self.root)
         dates = git_dates.file_dates(self.root, commit) if commit else {}
         names = {key: self._link_name(key) for key in [*folder.files, *kept]}
-        files = {key: self._file_name(key) for key in folder.linked}
+        files = {self._file_name(key): file for key, file in folder.linked.items()}
         settings = digest(self._settings(), size=6)
         # A stamp has three parts: settings and file, hashes of the aliases, what the links mean.
         stored = {key: (*stamp.rsplit(" ", 2), "", "")[:3] for key, stamp in known.items()}
@@ -138,8 +138,7 @@ class NoteFolder(FileSource, Incremental):
         same = {key for key in stamps if key in stored and stored[key][0] == stamps[key]}
         aliases = self._aliases(folder, {key: stored[key][1] for key in same})
         aliases = {**aliases, **{key: stored[key][1] for key in kept}}
-        whole, suffixes = self.whole_names, self.suffixes
-        links = Links(names, aliases, folder.linked, files, suffixes=suffixes, whole=whole)
+        links = Links(names, aliases, files, suffixes=self.suffixes, whole=self.whole_names)
         changed_files: list[File] = []
         for key, file in folder.files.items():
             if key in same and links.are_same(stored[key][2]):

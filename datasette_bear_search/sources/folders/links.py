@@ -26,7 +26,6 @@ class Links:
         names: Mapping[str, str],
         aliases: Mapping[str, str],
         files: Mapping[str, File],
-        file_names: Mapping[str, str],
         *,
         suffixes: Collection[str],
         whole: bool,
@@ -34,13 +33,12 @@ class Links:
         """
         :param names: key → the note's name in links: its path without suffix, ``garden/Tomatoes``
         :param aliases: key → hashes of its other names, separated by commas
-        :param files: key → another file; the same keys have ``file_names``, their paths in links
+        :param files: path in links → another file
         :param suffixes: of notes
         :param whole: whether links always have the whole name and never just the end of it
         """
         self._notes = LinkResolver(names, aliases, whole=whole)
-        self._files, self._file_names = files, file_names
-        self._suffixes, self._whole = suffixes, whole
+        self._files, self._suffixes, self._whole = files, suffixes, whole
         self._named: set[str] = set()  # hashes of the names in links
         # Hash of a name → a checksum that changes with what has the name.
         self._states: dict[str, int] = {}
@@ -50,15 +48,15 @@ class Links:
         for key, hashes in aliases.items():
             for each in hashes.split(","):
                 self._add(each, key)
-        for key, file in files.items():
-            self._add(_name_hash(file_names[key]), f"{key} {file.stamp}")
+        for name, file in files.items():
+            self._add(_name_hash(name), f"{file.key} {file.stamp}")
 
     def _add(self, name: str, what: str) -> None:
         self._states[name] = self._states.get(name, 0) ^ crc32(what.encode(errors="replace"))
 
     @cached_property
     def _linked(self) -> LinkResolver:
-        return LinkResolver(self._file_names)
+        return LinkResolver({name: name for name in self._files})
 
     def of(
         self, note: File, folder: str, targets: Iterable[LinkTarget]
@@ -101,9 +99,9 @@ class Links:
 
     def unread(self) -> Iterator[str]:
         """Yield the suffix of each document that no note shows or links to."""
-        for key, name in self._file_names.items():
-            if suffix(key) in DOCUMENTS and _name_hash(name) not in self._named:
-                yield suffix(key)
+        for name in self._files:
+            if suffix(name) in DOCUMENTS and _name_hash(name) not in self._named:
+                yield suffix(name)
 
 
 class LinkResolver:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -23,6 +26,13 @@ def is_keep(content: bytes) -> bool:
     except Unreadable:
         return False
     return any(name in fields for name in _OWN) and any(name in fields for name in _FIELDS)
+
+
+def is_page_of_keep(path: str, read: Callable[[str], bytes]) -> bool:
+    """Return whether a page is that of a note: only the JSON beside it says which are trash."""
+    with suppress(KeyError, OSError, Unreadable):
+        return is_keep(read(os.path.splitext(path)[0] + ".json"))
+    return False
 
 
 def keep_note(key: str, content: bytes, stamp: str) -> Note:
