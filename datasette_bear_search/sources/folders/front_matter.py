@@ -54,7 +54,7 @@ _BLOCK = re.compile(
     r"\s*(?P<fence>---|\+\+\+)(?P<json>json)?[ \t]*\n"
     r"(?P<block>(?:.*\n)*?)(?:(?P=fence)|\.\.\.)[ \t]*(?:\n|\Z)"
 )
-_HEADERS = re.compile(r"(title:[ \t]+\S.*\n(?:.*\S.*\n)*)(?:\s*\n|\Z)", re.IGNORECASE)
+_HEADERS = re.compile(r"(title:[ \t]+\S.*\n(?:[ \t]*\S.*\n)*)[ \t]*(?:\n|\Z)", re.IGNORECASE)
 _PANDOC = re.compile(r"%[ \t]+(\S.*)\n(?:%[ \t]*(.*)\n)?(?:%[ \t]*(.*)\n)?")
 _DECODER = JSONDecoder()
 _DEEP_LINE = re.compile(rf"(?:[-?:][ \t]+){{{DEEPEST}}}")
