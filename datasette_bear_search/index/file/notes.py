@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...markdown import breaks_are_soft
 from ...notes import Link, LinkedFile, Note, Tag, files_of, fold_tag, text_hash
-from ...sources.base import SourceConfig
+from ...sources.base import Source, SourceConfig
 from ...sqlite import sqlite3
 from ..run.chunking import Passage, line_hashes, passages
 from ..run.language_detection import detect
@@ -280,6 +280,26 @@ def _remove_relations(
     for table in tables:
         sql = f"delete from {table} where note_id in (select value from json_each(?))"
         connection.execute(sql, [json.dumps(note_ids)])
+
+
+def relink(connection: sqlite3.Connection, source: Source) -> None:
+    """Update links to notes whose keys have changed, in notes that weren't read again."""
+    renamed = getattr(source, "renamed", {})
+    if not renamed:
+        return
+    sql = """
+    with renamed as materialized (select key as old, value as new from json_each(?))
+    select new, links.id, note_id
+    from links join renamed on old = target_key join notes on notes.id = note_id
+    where source = ?
+    """
+    found = connection.execute(sql, [_json(renamed), source.name]).fetchall()
+    connection.executemany(
+        "update links set target_key = ? where id = ?", (row[:2] for row in found)
+    )
+    # The new fingerprint is unknown until the note is read again.
+    sql = "update notes set fingerprint = '' where id = ?"
+    connection.executemany(sql, {row[2:] for row in found})
 
 
 def relate(connection: sqlite3.Connection, written: Mapping[int, Set[int]] = {}) -> None:

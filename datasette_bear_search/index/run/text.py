@@ -140,6 +140,7 @@ class TextRun:
                 gone += len(change.removed)
             encrypted = 0
             for snapshot, change in diffs:
+                stored_notes.relink(connection, snapshot.source)
                 locked = [each for each in (*change.changed, *change.moved) if each[1].encrypted]
                 stored_notes.update(connection, snapshot.config.name, locked)
                 encrypted += len(locked)

@@ -26,8 +26,7 @@ from ..files.file_source import FileSource
 from ..files.folder import SOFTWARE
 from ..files.opening import is_zip, open_archive, open_inner
 from ..files.states import digest
-from ..folders import ParsedFile, front_matter, org
-from ..folders.links import LINKED, without_suffix
+from ..folders import LINKED, ParsedFile, front_matter, org
 from ..folders.markdown import HTML, MARKDOWN_SUFFIXES, MarkdownFolder
 from ..folders.obsidian import SETTINGS_FOLDER
 from ..formats.keep import is_page_of_keep
@@ -76,7 +75,7 @@ class NotesZip(MarkdownFolder):
 
     def _link_name(self, key: str) -> str:
         key = key.replace(f"_all{TABLE_SUFFIX}", TABLE_SUFFIX)  # the name of a database in links
-        return self._contents.without_ids(without_suffix(key, self.suffixes))
+        return self._contents.without_ids(self._without_suffix(key))
 
     def _file_name(self, key: str) -> str:
         return self._contents.without_ids(key)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
-from ...notes import Note, Tag
+from ...notes import Link, LinkedFile, Note, Tag
 from ..base import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
-from ..files.archive import LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File
+from ..files.archive import DOCUMENTS, LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File
 from ..files.file_source import FileSource
 from ..files.folder import Folder
-from ..files.states import digest
+from ..files.states import digest, folded
 from ..formats.dates import later, timestamp_from_seconds
 from ..formats.markdown_metadata import (
+    IMAGES,
+    OTHER_FILES,
     LinkTarget,
     Metadata,
     extract_metadata,
@@ -28,11 +33,14 @@ from ..formats.markdown_metadata import (
 )
 from ..formats.text import decode, is_encoding
 from . import front_matter, git_dates
-from .links import INDEX_NAMES, LINKED, Links, alias_hash, without_suffix
 
+# Names of a folder's own note in a repository, a site and Hugo.
+INDEX_NAMES = ("readme", "index", "_index")
 _NOTION_ID = re.compile(r" [0-9a-f]{32}(?=/|$)")
 # Files to read at once: some of ordinary size, a single one that is large.
 BATCH_BYTES = 256 * 1024
+# Suffixes of files, other than notes, that a note may show or link to.
+LINKED = IMAGES | OTHER_FILES
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,7 @@ class NoteFolder(FileSource, Incremental):
             checked_option(option, flag, isinstance(flag, bool), "true or false")
         self.inline_tags, self.folder_tags = inline_tags, folder_tags
         self._listed: Archive | None = None  # by state(), for the next read_changed()
+        self.renamed: dict[str, str] = {}
         wanted = (
             "a list of names or patterns of files and folders, such as [Templates, drafts/*.md]"
         )
@@ -128,9 +137,9 @@ class NoteFolder(FileSource, Incremental):
         commit = git_dates.head(self.root)
         dates = git_dates.file_dates(self.root, commit) if commit else {}
         names = {key: self._link_name(key) for key in [*folder.files, *kept]}
-        files = {self._file_name(key): file for key, file in folder.linked.items()}
+        linked = _LinkedFiles({self._file_name(key): file for key, file in folder.linked.items()})
         settings = digest(self._settings(), size=6)
-        # A stamp has three parts: settings and file, hashes of the aliases, what the links mean.
+        # A stamp has three parts: settings and file, hashes of the aliases, hashes of the links.
         stored = {key: (*stamp.rsplit(" ", 2), "", "")[:3] for key, stamp in known.items()}
         stamps = {key: f"{settings} {file.stamp}" for key, file in folder.files.items()}
         for key in dates.keys() & stamps.keys():
@@ -138,10 +147,16 @@ class NoteFolder(FileSource, Incremental):
         same = {key for key in stamps if key in stored and stored[key][0] == stamps[key]}
         aliases = self._aliases(folder, {key: stored[key][1] for key in same})
         aliases = {**aliases, **{key: stored[key][1] for key in kept}}
-        links = Links(names, aliases, files, suffixes=self.suffixes, whole=self.whole_names)
+        resolver = LinkResolver(names, aliases, whole=self.whole_names)
+        moved = self._moved_names(known.keys(), names)
+        for key in (stored.keys() | aliases.keys()) - same if known else ():
+            _, before, _ = stored.get(key, ("", "", ""))
+            moved.update(set(before.split(",")) ^ set(aliases.get(key, "").split(",")))
+        moved.discard("")
         changed_files: list[File] = []
         for key, file in folder.files.items():
-            if key in same and links.are_same(stored[key][2]):
+            hashes = stored[key][2].split(",") if key in same else []
+            if key in same and moved.isdisjoint(hashes) and linked.are_in(hashes):
                 yield Unchanged(key)
             else:
                 changed_files.append(file)
@@ -160,13 +175,27 @@ class NoteFolder(FileSource, Incremental):
             for (file, each), metadata in zip(parsed, found):
                 stamp = f"{stamps[file.key]} {aliases.get(file.key, '')} "
                 if include_trashed or not each.trashed:
-                    yield self._note(file, each, metadata, links, stamp)
+                    yield self._note(file, each, metadata, resolver, linked, stamp)
         yield from map(Unchanged, kept)
-        folder.unread.update(links.unread())
+        folder.unread.update(linked.unread())
         if folder.unread:
             counts = ", ".join(f"{count:,} {end}" for end, count in folder.unread.most_common())
             self.skipped.append(f"{counts}: this kind of source doesn't read such files")
         self.skipped += self._problems  # below the files that are missing altogether
+
+    def _moved_names(self, known: Set[str], names: Mapping[str, str]) -> set[str]:
+        """Return hashes of names that now mean another note in links, or none.
+
+        The notes that use them are read again. But if a name has passed from one note to another (a
+        moved file), ``self.renamed`` is enough.
+        """
+        changed = known ^ names.keys() if known else ()
+        moved = {_name_hash(name) for key in changed for name in _names(self._link_name(key))}
+        then = _owners({key: self._link_name(key) for key in known if changed})
+        now = _owners(names if changed else {})
+        own = {name for name in moved if then.get(name) and now.get(name)}
+        self.renamed = {then[name]: now[name] for name in own}
+        return (moved - own) | {name + "/" for name in moved}
 
     def _read(
         self, folder: Archive, file: File, dates: git_dates.FileDates | None
@@ -199,7 +228,7 @@ class NoteFolder(FileSource, Incremental):
 
     def _link_name(self, key: str) -> str:
         """Return the name by which links refer to a note: its path without the suffix."""
-        return without_suffix(key, self.suffixes)
+        return self._without_suffix(key)
 
     def _file_name(self, key: str) -> str:
         """Return the path by which links refer to another file."""
@@ -216,7 +245,7 @@ class NoteFolder(FileSource, Incremental):
     def _settings(self) -> tuple[object, ...]:
         """Return everything but the file itself that determines the resulting note."""
         # Increase the number when the format of the stamps changes.
-        return (type(self).__name__, self.encoding, self.inline_tags, self.folder_tags, 4)
+        return (type(self).__name__, self.encoding, self.inline_tags, self.folder_tags, 3)
 
     def _metadata(self, body: str) -> Metadata:
         return extract_metadata(body)
@@ -285,7 +314,8 @@ class NoteFolder(FileSource, Incremental):
         file: File,
         parsed: ParsedFile,
         metadata: Metadata,
-        links: Links,
+        resolver: LinkResolver,
+        linked: _LinkedFiles,
         prefix: str,
     ) -> Note:
         if parsed.problem:
@@ -296,8 +326,9 @@ class NoteFolder(FileSource, Incremental):
         tags = [*parsed.tags, *(metadata.tags if self.inline_tags else ())]
         if self.folder_tags and (folder := tag_folder(file)):
             tags.append(folder)
+        links, hashes = self._links(file, targets, resolver)
         created = parsed.created or _created(file)
-        linked, files, stamp = links.of(file, self._link_folder(file), targets)
+        files, file_hashes = linked.of(self._link_folder(file), metadata)
         metadata = metadata._replace(
             todos_open=metadata.todos_open + parsed.todos_open,
             todos_done=metadata.todos_done + parsed.todos_done,
@@ -309,16 +340,136 @@ class NoteFolder(FileSource, Incremental):
             body=parsed.body,
             # In alphabetical order, without duplicates that differ only in case.
             tags=tuple(map(Tag, sorted({tag.lower(): tag for tag in reversed(tags)}.values()))),
-            links=linked,
+            links=links,
             created=created,
             modified=later(created, parsed.modified or timestamp_from_seconds(file.modified)),
             trashed=parsed.trashed or self._is_trashed(file.key),
             url=self._url(file, parsed.title),
             soft_breaks=parsed.soft_breaks,
-            stamp=prefix + stamp,
+            stamp=prefix + ",".join(sorted(hashes | file_hashes)),
             **metadata.note_fields(),
             **self._with_files(files),
         )
+
+    def _links(
+        self, file: File, targets: Sequence[LinkTarget], resolver: LinkResolver
+    ) -> tuple[tuple[Link, ...], set[str]]:
+        """Return one link for each linked note, and the hashes of all names in the links."""
+        links: dict[str, Link] = {}
+        hashes: set[str] = set()
+        folder = self._link_folder(file)
+        for link in targets:
+            path = self._without_suffix(link.path)
+            hashes.add(_name_hash(path) + ("/" if "/" in path else ""))
+            if link.is_wiki or self.whole_names or path.startswith("id:"):
+                hashes.add(alias_hash(path))
+            key = resolver.resolve(link.path, folder, is_wiki=link.is_wiki)
+            if key is None and path != link.path:
+                key = resolver.resolve(path, folder, is_wiki=link.is_wiki)
+            if key and key != file.key:
+                # The path and not the label, because a page that renders the text looks it up.
+                links.setdefault(key, Link(key, link.path))
+        return tuple(links.values()), hashes
+
+    def _without_suffix(self, path: str) -> str:
+        end = suffix(path)
+        return path[: -len(end)] if end in self.suffixes else path
+
+
+class LinkResolver:
+    """Find the note that a link means as Obsidian does: by whole path, else the nearest name."""
+
+    def __init__(
+        self, names: Mapping[str, str], aliases: Mapping[str, str] = {}, *, whole: bool = False
+    ) -> None:
+        """
+        :param names: key → the note's name in links: its path without suffix, ``garden/Tomatoes``
+        :param aliases: key → hashes of its other names, separated by commas
+        :param whole: whether links always have the whole name and never just the end of it
+        """
+        self._whole = whole
+        self._by_path: dict[str, str] = {}
+        # Last part of a path → (whether it is that of the note's folder, folded path, key).
+        self._by_name: dict[str, list[tuple[bool, str, str]]] = {}
+        self._by_alias = {alias: key for key in aliases for alias in aliases[key].split(",")}
+        self._by_folder: dict[str, str] = {}
+        for key, name in names.items():
+            path = folded(name)
+            self._by_path.setdefault(path, key)
+            self._by_path.setdefault(folded(key), key)
+            self._by_name.setdefault(path.rpartition("/")[2], []).append((False, path, key))
+            for folder in _names(path)[1:]:
+                self._by_folder.setdefault(folder or ".", key)
+                self._by_name.setdefault(folder.rpartition("/")[2], []).append((True, folder, key))
+
+    def resolve(self, target: str, folder: str = "", *, is_wiki: bool) -> str | None:
+        """Return the key of the note that ``target`` means in a note in ``folder``, or None."""
+        # A wiki link can name a note in any folder. Other links are relative to ``folder``.
+        path = folded(target)
+        here = folded(folder) + "/" if folder else ""
+        if not is_wiki or path.startswith(("./", "../")):
+            beside = posixpath.normpath(posixpath.join(here, path))
+            if key := self._by_path.get(beside) or self._by_folder.get(beside):
+                return key
+        path = path.removeprefix("./").strip("/")
+        if key := self._by_path.get(path) or ("" if is_wiki else self._by_folder.get(path)):
+            return key
+        if self._whole or path.startswith("id:"):
+            return self._by_alias.get(alias_hash(path))
+        # "/posts/tea" is relative to the root of a site, which may be any folder.
+        if not (is_wiki or "/" not in path or target.startswith("/")):
+            return None
+        nearest = [
+            (is_folder, not other.startswith(here), len(other), other, key)
+            for is_folder, other, key in self._by_name.get(path.rpartition("/")[2], ())
+            if other == path or other.endswith("/" + path)
+        ]
+        return min(nearest)[-1] if nearest else self._by_alias.get(alias_hash(path))
+
+
+class _LinkedFiles:
+    """The images and other files in a folder that its notes may link to."""
+
+    def __init__(self, files: Mapping[str, File]) -> None:
+        self._files = files  # by their paths in links
+        self._named: set[str] = set()  # hashes of the names in links
+        # Hash of a name → a checksum that changes with the files of that name.
+        self._states: dict[str, int] = {}
+        for key, file in files.items():
+            name = _name_hash(key)
+            state = f"{self._states.get(name, '')} {key} {file.stamp}"
+            self._states[name] = crc32(state.encode(errors="replace"))
+
+    @cached_property
+    def _resolver(self) -> LinkResolver:
+        return LinkResolver({key: key for key in self._files})
+
+    def of(self, folder: str, metadata: Metadata) -> tuple[list[LinkedFile], set[str]]:
+        """Return the files that a note shows or links to, and hashes for are_in()."""
+        found, hashes = [], set()
+        for link in metadata.links:
+            if suffix(link.path) not in LINKED:
+                continue
+            name = _name_hash(link.path)
+            self._named.add(name)
+            hashes.add(f"{name}.{self._states.get(name, 0):x}")
+            key = self._resolver.resolve(link.path, folder, is_wiki=link.is_wiki)
+            if key:
+                file = self._files[key]
+                found.append(LinkedFile(link.path, file.key, file.stamp))
+        return found, hashes
+
+    def are_in(self, hashes: Iterable[str]) -> bool:
+        """Return whether a note's files haven't changed since of() returned these hashes."""
+        found = dict(each.split(".") for each in hashes if "." in each)
+        self._named |= found.keys()
+        return all(state == f"{self._states.get(name, 0):x}" for name, state in found.items())
+
+    def unread(self) -> Iterator[str]:
+        """Yield the suffix of each document that no note shows or links to."""
+        for key in self._files:
+            if suffix(key) in DOCUMENTS and _name_hash(key) not in self._named:
+                yield suffix(key)
 
 
 def _batches(files: Iterable[File]) -> Iterator[list[File]]:
@@ -352,6 +503,33 @@ def tag_folder(file: File) -> str:
     is_index = file.name.lower() in INDEX_NAMES
     folder = file.folder.rpartition("/")[0] if is_index else file.folder
     return _NOTION_ID.sub("", folder)
+
+
+def _names(name: str) -> list[str]:
+    """Return a note's names in links: its own, and its folder's if it is a README or index."""
+    folder, _, last = name.rpartition("/")
+    return [name, folder] if last.lower() in INDEX_NAMES else [name]
+
+
+def _owners(names: Mapping[str, str]) -> dict[str, str]:
+    """Return hash of a name → the note's key; "" if several notes, or a folder, may have it."""
+    found: dict[str, str] = {}
+    for key, name in names.items():
+        own = _names(name)
+        for hashed in map(_name_hash, own):
+            found[hashed] = key if len(own) == 1 and hashed not in found else ""
+    return found
+
+
+@lru_cache(maxsize=50_000)
+def alias_hash(name: str) -> str:
+    return f"{crc32(folded(name).encode(errors='replace')):x}"
+
+
+def _name_hash(name: str) -> str:
+    # Without the folder. Stamps contain these hashes of all link targets, so that we know without
+    # reading which notes may link to a file that is new or gone.
+    return alias_hash(name.rstrip("/").rpartition("/")[2])
 
 
 def _dated(file: File, dates: git_dates.FileDates, content: bytes) -> File:
