@@ -416,8 +416,7 @@ def load(
     """Return the value in a file of JSON, or the rows of a table or of JSON Lines.
 
     :param columns: some that a table has
-    :param skipped: where to add the lines that can't be read, for people
-    :raises Unreadable: if nothing can be read
+    :param skipped: where to add lines that can't be read; else Unreadable is raised
     """
     end, found = suffix(key), []
     if end in _TABLES:

@@ -245,6 +245,12 @@ def test_a_common_mistake_gets_a_sentence(
     assert len(str(error.value).splitlines()) == 1
 
 
+def test_an_export_of_simplenote_may_have_markdown_beside_it(tmp_path: Path) -> None:
+    notes = {"activeNotes": [{"id": "a", "content": "Tea"}]}
+    folder = folder_of(tmp_path, {"Tea.md": "Tea", "source/notes.json": notes})
+    assert kind_of(str(folder)) == "simplenote"
+
+
 def test_tags_of_standard_notes_lie_in_each_other_and_what_was_deleted_is_left_out(
     tmp_path: Path,
 ) -> None:

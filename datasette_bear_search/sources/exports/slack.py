@@ -164,8 +164,8 @@ class Workspace:
         author = next(filter(None, (*names, as_text(fields.get("username")), user)), "Somebody")
         by_app = bool(fields.get("bot_id")) and user not in self._people
         files = as_dicts(fields.get("files")) + as_dicts([fields.get("file")])
-        names = ([as_text(file.get(key)) for key in ("title", "name")] for file in files)
-        titles = (", ".join(dict.fromkeys(filter(None, each))) for each in names)
+        named = ([as_text(file.get(key)) for key in ("title", "name")] for file in files)
+        titles = (", ".join(dict.fromkeys(filter(None, each))) for each in named)
         edited = _timestamp(as_dict(fields.get("edited")).get("ts"))
         return Message(
             moment=float(timestamp),

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from ...notes import Note
 from ..base import Incremental, SourceError, Unchanged, Unreadable
-from ..files.archive import LARGEST_NOTE, MEGABYTE, OTHER_NOTES, Archive, File
+from ..files.archive import LARGEST_NOTE, MEGABYTE, Archive, File
 from ..files.file_source import FileSource
 from ..files.opening import MOST_TRIED, first_files, open_archive, open_inner, paths_at
 from ..formats.dates import first_timestamp, timestamp_from_seconds
 from ..formats.documents import Page, parse_html, parse_word
 from ..formats.keep import is_keep, keep_note
-from ..formats.markdown_metadata import as_markdown, note_from_markdown, suffix
+from ..formats.markdown_metadata import as_markdown, note_from_markdown
 from ..formats.text import as_dict, decode, load_json
 from .mail import role_of, threads
 
@@ -46,17 +46,12 @@ class Takeout(FileSource, Incremental):
     @classmethod
     def reads(cls, location: str) -> bool:
         path, inside = Path(location).expanduser(), paths_at(location)
-        if path.is_dir():
-            if any(map(_PART.fullmatch, inside)):
-                return True
-            # A folder's name alone doesn't suffice: anybody may have a folder called Drive.
-            if path.name != "Takeout" and "Takeout" not in inside:
-                return any(is_keep(content) for _, content in first_files(location, [".json"]))
-        elif not any(key.startswith("Takeout/") for key in inside):
-            if not OTHER_NOTES.isdisjoint(map(suffix, inside)) or not inside:
-                return False
-            with open_archive(path) as archive:
-                return bool(_keep_folders(archive))
+        if path.is_dir() and any(map(_PART.fullmatch, inside)):
+            return True
+        # A folder's name alone doesn't suffice: anybody may have a folder called Drive.
+        if path.name != "Takeout" and "Takeout" not in (key.partition("/")[0] for key in inside):
+            found = first_files(location, [".json"]) if inside else ()
+            return any(is_keep(content) for _, content in found)
         with ExitStack() as stack:
             return bool(cls(path)._items(stack, Counter()))
 

@@ -15,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any
 
@@ -73,15 +72,9 @@ class NotesZip(MarkdownFolder):
     def _settings(self) -> tuple[object, ...]:
         return (*super()._settings(), self.names_are_titles, sorted(self._contents.ids))
 
-    def _link_name(self, key: str) -> str:
-        key = key.replace(f"_all{TABLE_SUFFIX}", TABLE_SUFFIX)  # the name of a database in links
-        return self._contents.without_ids(self._without_suffix(key))
-
-    def _file_name(self, key: str) -> str:
-        return self._contents.without_ids(key)
-
-    def _link_folder(self, file: File) -> str:
-        return self._contents.without_ids(file.folder)
+    def _link_path(self, path: str) -> str:
+        # In links, a database has the name of its view.
+        return self._contents.without_ids(path.replace(f"_all{TABLE_SUFFIX}", TABLE_SUFFIX))
 
     def _url(self, file: File, title: str) -> str | None:
         ids = _ID.findall(file.key)
@@ -173,11 +166,9 @@ class _Contents(Archive):
 
 def _is_left_out(key: str, source: NotesZip) -> bool:
     """Return whether a file, or a folder above it, belongs to software or is excluded."""
-    folders = key.split("/")[:-1]
-    if not SOFTWARE.isdisjoint(folders):
-        return True
-    above = (f"{folder}/" for folder in accumulate(folders, "{}/{}".format))
-    return any(source._excludes(each, False) for each in (*above, key))
+    above = [key[: end + 1] for end, mark in enumerate(key) if mark == "/"]
+    is_software = not SOFTWARE.isdisjoint(key.split("/")[:-1])
+    return is_software or any(source._excludes(each, False) for each in (*above, key))
 
 
 def _is_double(place: str, places: Mapping[str, Archive]) -> bool:

@@ -134,17 +134,17 @@ def _read_packed(stream: IO[bytes], name: str, place: str) -> bytes:
 def first_files(location: str, suffixes: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """Yield the first files with these suffixes, and their contents, to recognize an export.
 
-    Of a folder, none of its subfolders is listed, but ``source`` is. Raise SourceError.
+    Of a folder, no subfolder is listed. Raise SourceError.
     """
     path = Path(location).expanduser()
     if path.is_dir():
-        below = path / "source"  # where Simplenote has its notes, beside their texts
-        names = sorted(os.listdir(path))
-        names += [f"source/{name}" for name in os.listdir(below)] if below.is_dir() else []
-        if {".md", ".markdown"}.isdisjoint(map(suffix, names)):  # else a folder of notes
-            for name in [name for name in names if suffix(name) in suffixes][:MOST_TRIED]:
-                with suppress(OSError), open(path / name, "rb") as stream:
-                    yield name, stream.read(LARGEST_FILE)
+        inside = sorted(os.listdir(path))
+        if not {".md", ".markdown"}.isdisjoint(map(suffix, inside)):
+            inside = []  # a folder of notes, or Simplenote's, which has their texts beside "source"
+        names = [name for name in ("source/notes.json", *inside) if suffix(name) in suffixes]
+        for name in names[:MOST_TRIED]:
+            with suppress(OSError), open(path / name, "rb") as stream:
+                yield name, stream.read(LARGEST_FILE)
         return
     with open_export(path) as archive:
         keys = [key for key, file in archive.files.items() if file.suffix in suffixes]

@@ -137,7 +137,7 @@ class NoteFolder(FileSource, Incremental):
         commit = git_dates.head(self.root)
         dates = git_dates.file_dates(self.root, commit) if commit else {}
         names = {key: self._link_name(key) for key in [*folder.files, *kept]}
-        linked = _LinkedFiles({self._file_name(key): file for key, file in folder.linked.items()})
+        linked = _LinkedFiles({self._link_path(key): file for key, file in folder.linked.items()})
         settings = digest(self._settings(), size=6)
         # A stamp has three parts: settings and file, hashes of the aliases, hashes of the links.
         stored = {key: (*stamp.rsplit(" ", 2), "", "")[:3] for key, stamp in known.items()}
@@ -228,15 +228,11 @@ class NoteFolder(FileSource, Incremental):
 
     def _link_name(self, key: str) -> str:
         """Return the name by which links refer to a note: its path without the suffix."""
-        return self._without_suffix(key)
+        return self._without_suffix(self._link_path(key))
 
-    def _file_name(self, key: str) -> str:
-        """Return the path by which links refer to another file."""
-        return key
-
-    def _link_folder(self, file: File) -> str:
-        """Return the folder to which the links in a file are relative."""
-        return file.folder
+    def _link_path(self, path: str) -> str:
+        """Return a file's or a folder's path as links have it."""
+        return path
 
     def _other_names(self, folder: Archive, key: str) -> Sequence[str]:
         """Return what links may call a note besides its path, or raise Unreadable."""
@@ -328,7 +324,7 @@ class NoteFolder(FileSource, Incremental):
             tags.append(folder)
         links, hashes = self._links(file, targets, resolver)
         created = parsed.created or _created(file)
-        files, file_hashes = linked.of(self._link_folder(file), metadata)
+        files, file_hashes = linked.of(self._link_path(file.folder), metadata)
         metadata = metadata._replace(
             todos_open=metadata.todos_open + parsed.todos_open,
             todos_done=metadata.todos_done + parsed.todos_done,
@@ -357,7 +353,7 @@ class NoteFolder(FileSource, Incremental):
         """Return one link for each linked note, and the hashes of all names in the links."""
         links: dict[str, Link] = {}
         hashes: set[str] = set()
-        folder = self._link_folder(file)
+        folder = self._link_path(file.folder)
         for link in targets:
             path = self._without_suffix(link.path)
             hashes.add(_name_hash(path) + ("/" if "/" in path else ""))

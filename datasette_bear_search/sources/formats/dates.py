@@ -98,8 +98,8 @@ def parse_timestamp(value: object) -> str | None:
         text = unicodedata.normalize("NFKC", text)
         text = "".join(str(int(each)) if each.isdecimal() else each for each in text)
         plain = _NOISE.sub("", text).strip()
-        parts = _COMPACT.fullmatch(plain)
-        parts = parts.groupdict() if parts else _parts(plain)
+        compact = _COMPACT.fullmatch(plain)
+        parts = compact.groupdict() if compact else _parts(plain)
         return _iso(_moment(parts)) if parts else None
     return None
 
