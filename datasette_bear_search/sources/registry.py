@@ -108,7 +108,9 @@ def _advice(location: str) -> str:
     with suppress(OSError), open(location, "rb") as stream:
         start = stream.read(1_000_000)
         for table, advice in _DATABASES.items():
-            if start.startswith(b"SQLite format 3") and table in start:
+            # Somebody may have a note about such a table.
+            is_bears = b"ZSFNOTE" in start
+            if start.startswith(b"SQLite format 3") and table in start and not is_bears:
                 return f"{location} {advice}."
     if name == "NoteStore.sqlite":
         return f"{location} {_DATABASES[b'ZICCLOUDSYNCINGOBJECT']}."

@@ -53,7 +53,7 @@ def _front_matter(block: str) -> None:
 
 def _other_properties(body: str) -> None:
     for start in ('{"title": "', '{"title": [', "---json\n", "Title: ", "% "):
-        front_matter.as_list(front_matter.split(start + body)[0])
+        front_matter.as_list(front_matter.split(start + body, fenced_only=False)[0])
 
 
 def _toml(block: str) -> None:

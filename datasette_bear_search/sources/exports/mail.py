@@ -88,18 +88,16 @@ class Mailbox(FileSource, Incremental):
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        inside = paths_at(location)
-        is_maildir = {"cur", "new"} <= {*inside} and Path(location).expanduser().is_dir()
+        inside = {*paths_at(location)}
         suffixes = {*map(suffix, inside)}
         is_mail = MESSAGE in suffixes and suffixes.isdisjoint(OTHER_NOTES)
-        return is_maildir or is_mail or SUFFIX in suffixes
+        return is_mail or SUFFIX in suffixes or {"cur", "new"} <= inside
 
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterator[Note | Unchanged]:
         advice = "one, or of an export of Google Takeout with Mail"
-        what = f"{SUFFIX} or {MESSAGE} file"
-        with self._open_export(_is_mailbox, what, advice) as (archive, files):
+        with self._open_export(_is_mailbox, "mail", advice) as (archive, files):
             keys = [file.key for file in files]
             yield from threads(archive, keys, known, self.skipped, include_trashed)
 

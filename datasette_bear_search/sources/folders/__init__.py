@@ -262,7 +262,7 @@ class NoteFolder(FileSource, Incremental):
 
     def _parse_markdown(self, file: File, text: str, name: str) -> ParsedFile:
         """Parse a file of Markdown; ``name`` is its title if the text has none."""
-        properties, below, problem = front_matter.split(text)
+        properties, below, problem = front_matter.split(text, fenced_only=self.names_are_titles)
         heading, body = leading_heading(below)
         title = front_matter.first(properties, front_matter.TITLES)
         if not self.names_are_titles:
@@ -279,7 +279,7 @@ class NoteFolder(FileSource, Incremental):
     ) -> ParsedFile:
         """Return a file with these properties in its front matter."""
         names = self.tag_properties
-        trashed = any(properties.get(name) == "true" for name in front_matter.TRASHED)
+        trashed = any(str(properties.get(it)).lower() == "true" for it in front_matter.TRASHED)
         is_done = front_matter.todo(properties)
         return ParsedFile(
             title,

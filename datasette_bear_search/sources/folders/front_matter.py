@@ -13,8 +13,9 @@ from itertools import accumulate
 from json import JSONDecoder
 from typing import Any
 
+from ..base import Unreadable
 from ..formats.dates import parse_timestamp
-from ..formats.text import as_dict, storable
+from ..formats.text import as_dict, load_json, storable
 
 # Names in lower case; in those of dates, "_" stands for blanks and hyphens. The first property with
 # a value counts.
@@ -56,7 +57,6 @@ _BLOCK = re.compile(
 )
 _HEADERS = re.compile(r"(title:[ \t]+\S.*\n(?:[ \t]*\S.*\n)*)[ \t]*(?:\n|\Z)", re.IGNORECASE)
 _PANDOC = re.compile(r"%[ \t]+(\S.*)\n(?:%[ \t]*(.*)\n)?(?:%[ \t]*(.*)\n)?")
-_DECODER = JSONDecoder()
 _DEEP_LINE = re.compile(rf"(?:[-?:][ \t]+){{{DEEPEST}}}")
 _SIMPLE_LINE = re.compile(r"(?P<name>[^\W\d_][\w-]{0,60}):(?:[ \t]+(?P<value>.*))?")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(?P<value>.+)")
@@ -70,22 +70,22 @@ class _Invalid(Exception):
 
 # python-frontmatter splits and parses in the same way, but raises on mistakes in properties that
 # are written by hand. Most of this module is about tolerating them.
-def split(text: str) -> tuple[dict[str, Any], str, str]:
+def split(text: str, *, fenced_only: bool = True) -> tuple[dict[str, Any], str, str]:
     """Return the properties by lower-case name, the text below them, and what is wrong with them.
 
     Invalid front matter stays in the text, so that no words are lost; but lines of it that can be
     read are also returned as properties.
     """
     if text.lstrip()[:3] not in ("---", "+++"):
-        return _without_fences(text)
+        return ({}, text, "") if fenced_only else _without_fences(text)
     match = _BLOCK.match(text, 0, LONGEST)
     if match is None:
         return {}, text, ""
     block = match["block"]
     try:
-        is_json = match["json"] or block[:1] == "{"
-        properties = _toml(block) if match["fence"] == "+++" else _yaml(block, is_json)
-    except _Invalid as error:
+        parse = _toml if match["fence"] == "+++" else _json if match["json"] else _yaml
+        properties = parse(block)
+    except (_Invalid, Unreadable) as error:
         properties, is_whole = _simple_lines(block)
         if not is_whole:
             return properties, text, str(error)
@@ -97,15 +97,15 @@ def split(text: str) -> tuple[dict[str, Any], str, str]:
 def _without_fences(text: str) -> tuple[dict[str, Any], str, str]:
     start, properties, end = text[:LONGEST], None, 0
     if start[:1] == "{":
-        with suppress(_Invalid, ValueError, RecursionError):
-            _, end = _DECODER.raw_decode(start)
-            if not text[end:].partition("\n")[0].strip():
-                properties = _yaml(start[:end], is_json=True)
+        with suppress(ValueError, RecursionError):
+            loaded, end = JSONDecoder().raw_decode(start)
+            is_alone = not text[end:].partition("\n")[0].strip()
+            properties = _by_name(loaded) if is_alone else None
     elif match := _HEADERS.match(start):
         properties, is_whole = _simple_lines(match[1])
         properties, end = properties if is_whole else None, match.end()
     elif match := _PANDOC.match(start):
-        properties = dict(zip(("title", "author", "date"), filter(None, match.groups())))
+        properties = dict(zip(("title", "author", "date"), match.groups()))
         end = match.end()
     if not properties or properties.keys().isdisjoint((*TITLES, *TAGS, *CREATED, *MODIFIED)):
         return {}, text, ""  # these are somebody's words
@@ -172,15 +172,13 @@ def _texts(value: Any, depth: int = 2) -> list[str]:
     return [text] if text not in ("", "null", "~", "None") else []
 
 
-def _yaml(block: str, is_json: object = False) -> dict[str, Any] | None:
+def _yaml(block: str) -> dict[str, Any] | None:
     steps = (1 if mark in "[{" else -1 for mark in block if mark in "[]{}")
     if max(accumulate(steps), default=0) > DEEPEST or _DEEP_LINE.search(block):
         raise _Invalid("its front matter is nested too deeply")
     # The import takes 10 ms. Only a server has imported yaml anyway, for Datasette.
     import yaml
 
-    if is_json:  # which is YAML, too, but for tabs
-        block = block.replace("\t", " ")
     block = _TAG_VALUE.sub(r"\1'\2'", block) if " #" in block else block
     # The base loader keeps values as text: a title "1.10" isn't a number, a tag "no" not a boolean.
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -193,6 +191,10 @@ def _yaml(block: str, is_json: object = False) -> dict[str, Any] | None:
     if not loaded:
         return {}
     return _by_name(loaded) if isinstance(loaded, dict) else None
+
+
+def _json(block: str) -> dict[str, Any]:
+    return _by_name(as_dict(load_json(block.encode(errors="replace"))))
 
 
 def _toml(block: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datasette_bear_search.sources.folders import front_matter
-from tests.support.note_folders import markdown, tag_names
+from tests.support.note_folders import markdown, obsidian, tag_names
 
 
 def test_title_tags_and_dates_come_from_the_front_matter(tmp_path: Path) -> None:
@@ -43,10 +43,22 @@ def test_properties_are_read_as_other_programs_write_them(tmp_path: Path, writte
     assert (note.created or "")[:10] == "2024-05-01"
 
 
+def test_obsidian_knows_no_such_properties(tmp_path: Path) -> None:
+    note = obsidian(tmp_path, "Title: Tea\n\nText")
+    assert (note.title, note.body) == ("Note", "Title: Tea\n\nText")
+
+
+def test_a_note_is_in_the_trash_in_any_format(tmp_path: Path) -> None:
+    for start in ("---\ndeleted: true\n---\n", "+++\ndeleted = true\n+++\n"):
+        with pytest.raises(KeyError):
+            markdown(tmp_path, f"{start}Text")
+
+
 def test_pandocs_block_of_a_title_is_read(tmp_path: Path) -> None:
     note = markdown(tmp_path, "% Tea\n% Ada; Bob\n% 2024-05-01\n\nText\n")
     assert (note.title, note.body) == ("Tea", "- author: Ada; Bob\n\nText\n")
     assert note.created == "2024-05-01T12:00:00Z"
+    assert markdown(tmp_path, "% Tea\n%\n% 2024-05-01\n\nText").created == note.created
 
 
 @pytest.mark.parametrize(
@@ -55,7 +67,7 @@ def test_pandocs_block_of_a_title_is_read(tmp_path: Path) -> None:
      "Title: and more of a sentence\nthat goes on\n", "Note: x\n\ny", "%x\ny", "% of it all is 5"],
 )  # fmt: skip
 def test_words_that_only_look_like_properties_stay_in_the_text(text: str) -> None:
-    assert front_matter.split(text) == ({}, text, "")
+    assert front_matter.split(text, fenced_only=False) == ({}, text, "")
 
 
 @pytest.mark.parametrize(
