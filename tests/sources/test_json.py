@@ -268,9 +268,18 @@ def test_tags_of_standard_notes_lie_in_each_other_and_what_was_deleted_is_left_o
     assert note.tags[0].name.endswith("kitchen/cups")
 
 
+def test_a_backup_of_standard_notes_is_recognized_behind_many_texts(tmp_path: Path) -> None:
+    texts = {f"Items/Note/{number}.txt": "x" for number in range(20)}
+    backup = {"items": [{"uuid": "n", "content_type": "Note", "content": {"text": "Tea"}}]}
+    files = {**texts, "Standard Notes Backup and Import File.txt": backup}
+    place = zip_of(tmp_path / "notes.zip", files)
+    assert kind_of(str(place)) == "standard-notes"
+    assert [note.title for note in StandardNotes(place).read()] == ["Tea"]
+
+
 def test_raindrops_trash_is_known_in_other_languages(tmp_path: Path) -> None:
-    rows = "id,title,note,excerpt,url,folder\n1,a,,,https://a.example,Papierkorb\n"
-    assert [*Raindrop(json_file(tmp_path, rows, "a.csv")).read()] == []
+    rows = "id,excerpt,url,folder\n1,a,https://a.example,Papierkorb\n2,cut\n"
+    assert [note.key for note in Raindrop(json_file(tmp_path, rows, "a.csv")).read()] == ["2"]
 
 
 def test_a_line_of_json_that_is_damaged_costs_no_other(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ class _App(JSONFile):
     @classmethod
     def reads(cls, location: str) -> bool:
         with suppress(SourceError, OSError):
-            for name, content in first_files(location, cls.suffixes):
+            for name, content in first_files(location, cls(location)._is_wanted):
                 if all(mark in content for mark in cls.marks):
                     with suppress(Unreadable):
                         return cls.items_in(load(name, content)) != []
@@ -146,7 +146,11 @@ class Raindrop(_App):
     def items_in(loaded: Any) -> list[dict[str, Any]]:
         rows = as_dicts(loaded)
         is_own = rows and {"id", "excerpt", "folder", "url"} <= rows[0].keys()
-        return [row | {"trashed": role_of(row["folder"]) == "trash"} for row in rows if is_own]
+        return [
+            row | {"trashed": role_of(as_text(row.get("folder"))) == "trash"}
+            for row in rows
+            if is_own
+        ]
 
 
 def _path(tag: str, names: Mapping[str, str], parents: Mapping[str, str], depth: int = 9) -> str:

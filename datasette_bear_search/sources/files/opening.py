@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import IO
 
 from ..base import SourceError, Unreadable
 from ..formats.markdown_metadata import suffix
-from .archive import DOCUMENTS, LARGEST_FILE, MOST_FILES, ONLY_IN_CLOUD, Archive
+from .archive import DOCUMENTS, LARGEST_FILE, MOST_FILES, ONLY_IN_CLOUD, Archive, File
 from .folder import _OPEN_FLAGS, Folder
 from .states import explained, unreadable
 from .zip_archive import Zip
@@ -131,8 +131,8 @@ def _read_packed(stream: IO[bytes], name: str, place: str) -> bytes:
     raise Unreadable("not in its archive")
 
 
-def first_files(location: str, suffixes: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the first files with these suffixes, and their contents, to recognize an export.
+def first_files(location: str, is_wanted: Callable[[File], object]) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of the first wanted files, to recognize an export.
 
     Of a folder, no subfolder is listed. Raise SourceError.
     """
@@ -141,16 +141,15 @@ def first_files(location: str, suffixes: Collection[str]) -> Iterator[tuple[str,
         inside = sorted(os.listdir(path))
         if not {".md", ".markdown"}.isdisjoint(map(suffix, inside)):
             inside = []  # a folder of notes, or Simplenote's, which has their texts beside "source"
-        names = [name for name in ("source/notes.json", *inside) if suffix(name) in suffixes]
-        for name in names[:MOST_TRIED]:
-            with suppress(OSError), open(path / name, "rb") as stream:
-                yield name, stream.read(LARGEST_FILE)
+        files = [File(name, name, "", 0, 0, None) for name in ("source/notes.json", *inside)]
+        for file in [*filter(is_wanted, files)][:MOST_TRIED]:
+            with suppress(OSError), open(path / file.key, "rb") as stream:
+                yield file.key, stream.read(LARGEST_FILE)
         return
     with open_export(path) as archive:
-        keys = [key for key, file in archive.files.items() if file.suffix in suffixes]
-        for key in keys[:MOST_TRIED]:
+        for file in [*filter(is_wanted, archive.files.values())][:MOST_TRIED]:
             with suppress(Unreadable):
-                yield key, archive.read(key)
+                yield file.key, archive.read(file.key)
 
 
 def is_zip(path: Path) -> bool:
