@@ -152,13 +152,17 @@ def _parsed(chunks: Iterator[bytes], skipped: list[str]) -> Iterator[dict[str, l
     for number, note in enumerate(_cut(chunks), 1):
         # Notes clipped from the web contain characters that XML doesn't allow.
         text = decode_damaged(note.translate(None, _NOT_IN_XML))
-        fields, problem = _fields(text), _problem(text)
-        if problem:
-            name = f"{_first(fields, 'title') or f'note {number}'}: no valid XML ({problem})"
+        fields = _fields(text)
+        try:
+            # With a DTD, which is never opened, entities without a declaration are allowed.
+            expat.ParserCreate().Parse(f'<!DOCTYPE note SYSTEM "x">{text}', True)
+        except expat.ExpatError as error:
+            name = f"{_first(fields, 'title') or f'note {number}'}: no valid XML ({error})"
             is_read = "content" in fields
             skipped.append(f"{name}; its words were read all the same" if is_read else name)
-        if not problem or "content" in fields:
-            yield fields
+            if not is_read:
+                continue
+        yield fields
 
 
 def _cut(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -193,16 +197,6 @@ def _cut(chunks: Iterator[bytes]) -> Iterator[bytes]:
         rest = rest[position:]
     if parts:
         yield b"".join([*parts, rest])
-
-
-def _problem(note: str) -> str:
-    """Return why a note is no valid XML, or ""."""
-    try:
-        # With a DTD, which is never opened, entities without a declaration are allowed.
-        expat.ParserCreate().Parse(f'<!DOCTYPE note SYSTEM "x">{note}', True)
-    except expat.ExpatError as error:
-        return str(error)
-    return ""
 
 
 def _fields(note: str) -> dict[str, list[str]]:

@@ -154,9 +154,9 @@ class Raindrop(_App):
 
 
 def _path(tag: str, names: Mapping[str, str], parents: Mapping[str, str], depth: int = 9) -> str:
-    above = parents.get(tag, "") if depth else ""
-    path = _path(above, names, parents, depth - 1) if above else ""
-    return "/".join(filter(None, (path, names.get(tag, ""))))
+    above = parents.get(tag, "")
+    path = _path(above, names, parents, depth - 1) if above and depth else ""
+    return f"{path}/{names.get(tag, '')}".strip("/")
 
 
 def _text_of(text: str) -> str:

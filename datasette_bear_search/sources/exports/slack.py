@@ -38,7 +38,6 @@ _PEOPLE = ("users.json", "org_users.json")
 
 # Those that list channels, and direct messages.
 _CHANNELS, _TALKS = ("channels.json", "groups.json"), ("mpims.json", "dms.json")
-_PLACES = (*_CHANNELS, *_TALKS)
 
 # Subtypes of messages written by people and bots ("" is a plain one), not "joined" or "renamed".
 _WRITTEN = " me_message thread_broadcast reply_broadcast file_share file_comment bot_message"
@@ -258,8 +257,8 @@ def _root_of(paths: Iterable[str]) -> str | None:
     for path in paths:
         folder, slash, name = path.rpartition("/")
         names[folder + slash].add(name)
-    # An export of somebody's own conversations has no public channels.
-    roots = [at for at in names if names[at].intersection(_PLACES) and names[at] & {*_PEOPLE}]
+    kinds = (_PEOPLE, (*_CHANNELS, *_TALKS))
+    roots = [at for at in names if all(names[at].intersection(kind) for kind in kinds)]
     return min(roots, key=len, default=None)
 
 

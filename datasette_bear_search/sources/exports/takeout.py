@@ -13,7 +13,7 @@ from ...notes import Note
 from ..base import Incremental, SourceError, Unchanged, Unreadable
 from ..files.archive import LARGEST_NOTE, MEGABYTE, Archive, File
 from ..files.file_source import FileSource
-from ..files.opening import MOST_TRIED, first_files, open_archive, open_inner, paths_at
+from ..files.opening import MARKDOWN, MOST_TRIED, first_files, open_archive, open_inner, paths_at
 from ..formats.dates import first_timestamp, timestamp_from_seconds
 from ..formats.documents import Page, parse_html, parse_word
 from ..formats.keep import is_keep, keep_note
@@ -50,7 +50,9 @@ class Takeout(FileSource, Incremental):
             return True
         # A folder's name alone doesn't suffice: anybody may have a folder called Drive.
         if path.name != "Takeout" and "Takeout" not in (key.partition("/")[0] for key in inside):
-            found = first_files(location, lambda file: file.suffix == ".json") if inside else ()
+            if not inside or any(key.lower().endswith(MARKDOWN) for key in inside):
+                return False
+            found = first_files(location, lambda file: file.suffix == ".json")
             return any(len(content) < MEGABYTE and is_keep(content) for _, content in found)
         with ExitStack() as stack:
             return bool(cls(path)._items(stack, Counter()))

@@ -20,6 +20,8 @@ from .folder import _OPEN_FLAGS, Folder
 from .states import explained, unreadable
 from .zip_archive import Zip
 
+# Where such files are, no JSON beside them is an export.
+MARKDOWN = (".md", ".markdown")
 # Files that are tried to recognize an export: some in it may be damaged.
 MOST_TRIED = 10
 
@@ -139,7 +141,7 @@ def first_files(location: str, is_wanted: Callable[[File], object]) -> Iterator[
     path = Path(location).expanduser()
     if path.is_dir():
         inside = sorted(os.listdir(path))
-        if not {".md", ".markdown"}.isdisjoint(map(suffix, inside)):
+        if any(name.lower().endswith(MARKDOWN) for name in inside):
             inside = []  # a folder of notes, or Simplenote's, which has their texts beside "source"
         files = [File(name, name, "", 0, 0, None) for name in ("source/notes.json", *inside)]
         for file in [*filter(is_wanted, files)][:MOST_TRIED]:

@@ -340,6 +340,11 @@ def test_keeps_folder_alone_is_recognized(tmp_path: Path) -> None:
     assert kind_of(str(vault)) == "markdown"
 
 
+def test_notes_beside_keeps_make_it_another_archive(tmp_path: Path) -> None:
+    note = {"textContent": "x", "isTrashed": True, "userEditedTimestampUsec": 1}
+    assert kind_of(str(zip_of(tmp_path / "a.zip", {"x/a.json": note, "b.md": "y"}))) == "zip"
+
+
 def test_drive_and_mail_are_known_by_their_files(tmp_path: Path) -> None:
     files = {
         "Takeout/Google Диск/Дом/План.docx": docx(paragraph("Roof")),
