@@ -11,7 +11,7 @@ from pathlib import Path
 from ..notes import counted, local_minute, time_left
 from ..sources.base import SourceError
 from ..sources.files.states import file_state
-from ..sources.formats.text import timestamp_from_seconds
+from ..sources.formats.dates import timestamp_from_seconds
 from ..sources.registry import open_source
 from ..sqlite import sqlite3
 from .file import database

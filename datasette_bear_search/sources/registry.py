@@ -69,26 +69,25 @@ def get_kind(kind: str) -> type[Source]:
 
 def kind_of(location: str) -> str:
     """Return the kind that reads a location, or raise a SourceError that describes all kinds."""
-    for kind in names():
-        with suppress(Exception):  # if a plugin fails on this location, it isn't of its kind
-            if get_kind(kind).reads(location):
-                found = kind
-                break
-    else:
-        found = ""
+    found = next((kind for kind in names() if _reads(kind, location)), "")
     # Joplin calls its database as Bear does.
-    advice = _advice(location) if found in ("", "bear") else ""
-    if found and not advice:
+    if found in ("", "bear") and (advice := _advice(location)):
+        raise SourceError(advice)
+    if found:
         return found
     if "://" not in location and not os.path.lexists(location):
         raise SourceError(f"There is nothing at {location}. Check the PATH.")
-    if advice:
-        raise SourceError(advice)
     raise SourceError(
         f"Don't know how to read {location}. Supported sources:",
         *(f"  {kind}: {describe(kind)}" for kind in names()),
         "If it is one of these all the same, name its kind in a configuration file (--config).",
     )
+
+
+def _reads(kind: str, location: str) -> bool:
+    with suppress(Exception):  # if a plugin fails on this location, it isn't of its kind
+        return get_kind(kind).reads(location)
+    return False
 
 
 # The beginning of other apps' databases, which list their tables there, and what to do instead.
@@ -98,18 +97,20 @@ _DATABASES = {
     b"note_resources": "is Joplin's own database. In Joplin, choose File > Export all > MD -"
     " Markdown + Front Matter, and give the folder that it writes",
 }
-_SINGLE_NOTES = (".eml", ".htm", ".html", ".markdown", ".md", ".org", ".txt")
+_SINGLE_NOTES = (".htm", ".html", ".markdown", ".md", ".org", ".txt")
 
 
 def _advice(location: str) -> str:
     """Return what to do with a file that isn't read, if it is a common one."""
-    if not os.path.isfile(location):
-        return ""
+    inside = (os.path.join(location, name) for name in ("NoteStore.sqlite", "database.sqlite"))
+    location = next(filter(os.path.isfile, (location, *inside)), "")
     name = os.path.basename(location)
     with suppress(OSError), open(location, "rb") as stream:
         start = stream.read(1_000_000)
         for table, advice in _DATABASES.items():
-            if start.startswith(b"SQLite format 3") and table in start:
+            # Somebody may have a note about such a table.
+            is_bears = b"ZSFNOTE" in start
+            if start.startswith(b"SQLite format 3") and table in start and not is_bears:
                 return f"{location} {advice}."
     if name == "NoteStore.sqlite":
         return f"{location} {_DATABASES[b'ZICCLOUDSYNCINGOBJECT']}."

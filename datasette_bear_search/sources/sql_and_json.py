@@ -9,7 +9,7 @@ import math
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,18 +22,10 @@ from .files import readonly
 from .files.archive import LARGEST_NOTE, File
 from .files.file_source import FileSource
 from .files.states import digest
+from .formats.dates import APPLE_EPOCH, parse_timestamp, timestamp_from_seconds
 from .formats.documents import parse_html
 from .formats.markdown_metadata import as_markdown, note_from_markdown, suffix
-from .formats.text import (
-    APPLE_EPOCH,
-    as_dict,
-    as_dicts,
-    decode,
-    load_json,
-    parse_timestamp,
-    storable,
-    timestamp_from_seconds,
-)
+from .formats.text import as_dict, as_dicts, decode, load_json, storable
 
 NEEDED = ("key", "title", "body")
 FLAGS = ("pinned", "archived", "trashed")
@@ -387,11 +379,7 @@ class JSONFile(Records):
             for file in files:
                 key = file.key
                 try:
-                    content = archive.read(key)
-                    if file.suffix in _TABLES:
-                        loaded: Any = _table(content, self._columns)
-                    else:
-                        loaded = LOADERS.get(file.suffix, load_json)(content)
+                    loaded = load(key, archive.read(key), self._columns, self.skipped)
                 except Unreadable as reason:
                     self.skipped.append(f"{key}: {reason}")
                     continue
@@ -422,11 +410,30 @@ class JSONFile(Records):
             yield from objects
 
 
-def _json_lines(content: bytes) -> list[Any]:
-    return [load_json(line) for line in content.splitlines() if line.strip()]
+def load(
+    key: str, content: bytes, columns: Collection[str] = (), skipped: list[str] | None = None
+) -> Any:
+    """Return the value in a file of JSON, or the rows of a table or of JSON Lines.
+
+    :param columns: some that a table has
+    :param skipped: where to add lines that can't be read; else Unreadable is raised
+    """
+    end, found = suffix(key), []
+    if end in _TABLES:
+        return _table(content, columns)
+    if end not in _LINES:
+        return load_json(content)
+    for number, line in enumerate(content.splitlines(), 1):
+        try:
+            found += [load_json(line)] if line.strip() else []
+        except Unreadable as reason:
+            if skipped is None:
+                raise
+            skipped.append(f"{key}, line {number}: {reason}")
+    return found
 
 
-def _table(content: bytes, wanted: Collection[str] = ()) -> list[Any]:
+def _table(content: bytes, wanted: Collection[str]) -> list[Any]:
     """Return the rows of CSV by the names in the first one, whatever separates its columns."""
     csv.field_size_limit(LARGEST_NOTE)
     text = decode(content)
@@ -446,12 +453,8 @@ def _table(content: bytes, wanted: Collection[str] = ()) -> list[Any]:
 
 _SEPARATOR_LINE = re.compile(r"sep=(.)\n", re.IGNORECASE)
 _TABLES = (".csv", ".tab", ".tsv")
-LOADERS: dict[str, Callable[[bytes], Any]] = {
-    ".json": load_json,
-    **dict.fromkeys((".jsonl", ".ndjson"), _json_lines),
-    **dict.fromkeys(_TABLES, _table),
-}
-JSONFile.suffixes = LOADERS
+_LINES = (".jsonl", ".ndjson")
+JSONFile.suffixes = (".json", *_LINES, *_TABLES)
 
 
 def _root(place: str) -> str:

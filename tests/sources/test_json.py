@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from datasette_bear_search.notes import Note, Tag
 from datasette_bear_search.sources.base import SourceConfig, SourceError
+from datasette_bear_search.sources.exports.json_apps import Raindrop, StandardNotes
 from datasette_bear_search.sources.registry import kind_of, open_source
 from datasette_bear_search.sources.sql_and_json import JSONFile
 from tests.support.exports import ANY_JSON, folder_of, read, zip_of
@@ -230,7 +231,6 @@ def test_other_folders_are_not_mistaken_for_exports(tmp_path: Path, files: dict[
     ("name", "content", "advice"),
     [
         ("note.md", b"x", "is a single note. Give the PATH of its folder"),
-        ("letter.eml", b"From: a", "is a single note. Give the PATH of its folder"),
         ("NoteStore.sqlite", b"", "apple-notes-to-sqlite"),
         ("copy.db", b"SQLite format 3\0 ZICCLOUDSYNCINGOBJECT", "apple-notes-to-sqlite"),
         ("database.sqlite", b"SQLite format 3\0 note_resources", "File > Export all"),
@@ -243,6 +243,68 @@ def test_a_common_mistake_gets_a_sentence(
         kind_of(str(json_file(tmp_path, content, name)))
     assert advice in str(error.value)
     assert len(str(error.value).splitlines()) == 1
+
+
+def test_an_export_of_simplenote_may_have_markdown_beside_it(tmp_path: Path) -> None:
+    notes = {"activeNotes": [{"id": "a", "content": "Tea"}]}
+    folder = folder_of(tmp_path, {"Tea.md": "Tea", "source/notes.json": notes})
+    assert kind_of(str(folder)) == "simplenote"
+
+
+def test_tags_of_standard_notes_lie_in_each_other_and_what_was_deleted_is_left_out(
+    tmp_path: Path,
+) -> None:
+    def item(key: str, kind: str, content: dict[str, Any], **more: Any) -> dict[str, Any]:
+        return {"uuid": key, "content_type": kind, "content": content, **more}
+
+    parent = [{"uuid": "t1", "content_type": "Tag"}]
+    items = [
+        item("n1", "Note", {"title": "Tea", "text": "x"}),
+        item("n2", "Note", {"title": "Gone", "text": "x"}, deleted=True),
+        item("t1", "Tag", {"title": "kitchen", "references": parent}),  # damaged: in itself
+        item("t2", "Tag", {"title": "cups", "references": [*parent, {"uuid": "n1"}]}),
+    ]
+    [note] = StandardNotes(json_file(tmp_path, {"items": items}, "backup.json")).read()
+    assert note.tags[0].name.endswith("kitchen/cups")
+
+
+def test_a_backup_of_standard_notes_is_recognized_behind_many_texts(tmp_path: Path) -> None:
+    texts = {f"Items/Note/{number}.txt": "x" for number in range(20)}
+    backup = {"items": [{"uuid": "n", "content_type": "Note", "content": {"text": "Tea"}}]}
+    files = {**texts, "Standard Notes Backup and Import File.txt": backup}
+    place = zip_of(tmp_path / "notes.zip", files)
+    assert kind_of(str(place)) == "standard-notes"
+    assert [note.title for note in StandardNotes(place).read()] == ["Tea"]
+
+
+def test_raindrops_trash_is_known_in_other_languages(tmp_path: Path) -> None:
+    rows = "id,excerpt,url,folder\n1,a,https://a.example,Papierkorb\n2,cut\n"
+    assert [note.key for note in Raindrop(json_file(tmp_path, rows, "a.csv")).read()] == ["2"]
+
+
+def test_a_line_of_json_that_is_damaged_costs_no_other(tmp_path: Path) -> None:
+    source = JSONFile(
+        json_file(tmp_path, '{"id": 1, "text": "x"}\n{"id\n{"id": 3, "text": "y"}', "a.jsonl"),
+        fields=FIELDS,
+    )
+    assert [note.key for note in source.read()] == ["1", "3"]
+    [line] = source.skipped
+    assert line.startswith("a.jsonl, line 2: no valid JSON")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "advice"),
+    [
+        ("NoteStore.sqlite", b"", "apple-notes-to-sqlite"),
+        ("database.sqlite", b"SQLite format 3\0 note_resources", "File > Export all"),
+    ],
+)
+def test_the_folder_of_another_apps_database_gets_the_same_sentence(
+    tmp_path: Path, name: str, content: bytes, advice: str
+) -> None:
+    json_file(tmp_path, content, name)
+    with pytest.raises(SourceError, match=advice):
+        kind_of(str(tmp_path))
 
 
 @pytest.mark.parametrize(

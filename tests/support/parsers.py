@@ -29,7 +29,7 @@ from datasette_bear_search.sources.folders import front_matter, org
 from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
-from datasette_bear_search.sources.formats import documents, keep, markdown_metadata, text
+from datasette_bear_search.sources.formats import dates, documents, keep, markdown_metadata, text
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.text import languages
 from datasette_bear_search.text.markdown import plain_text
@@ -49,6 +49,11 @@ def _front_matter(block: str) -> None:
     front_matter.tags(properties)
     front_matter.as_list(properties)
     front_matter.date(properties, front_matter.CREATED)
+
+
+def _other_properties(body: str) -> None:
+    for start in ('{"title": "', '{"title": [', "---json\n", "Title: ", "% "):
+        front_matter.as_list(front_matter.split(start + body, fenced_only=False)[0])
 
 
 def _toml(block: str) -> None:
@@ -136,7 +141,7 @@ def _json_fields(body: str) -> None:
     sql_and_json._at({"a": [{"b": body}]}, "a.b" + body[:1000])
     sql_and_json._value({"a": body}, "url", ["{a}" + body])
     with suppress(Unreadable):
-        sql_and_json._table(body.encode("utf-8", "replace"))
+        sql_and_json._table(body.encode("utf-8", "replace"), ("a",))
 
 
 def docx(xml: str) -> bytes:
@@ -272,8 +277,9 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "Word": _word,
     "YAML": _front_matter,
     "TOML": _toml,
+    "other properties": _other_properties,
     "bytes": _bytes,
-    "dates": lambda body: (text.parse_timestamp(body), text.parse_timestamp(body[:60])),
+    "dates": lambda body: (dates.parse_timestamp(body), dates.parse_timestamp(body[:100])),
     "JSON": _broken_json,
     "Markdown file": _file(MarkdownFolder, "a.md"),
     "text file": _file(MarkdownFolder, "a.txt"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ...notes import local_minute
 from ...sources.base import Source, SourceConfig
-from ...sources.formats.text import timestamp_from_seconds
+from ...sources.formats.dates import timestamp_from_seconds
 from ...sqlite import sqlite3
 from .metadata import get_meta, json_value, set_meta
 from .notes import remove

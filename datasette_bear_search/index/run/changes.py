@@ -25,7 +25,8 @@ from ...sources.base import (
 from ...sources.checks import check, responsible_for
 from ...sources.files.file_source import FileSource
 from ...sources.formats import pdf
-from ...sources.formats.text import storable, timestamp_from_seconds
+from ...sources.formats.dates import timestamp_from_seconds
+from ...sources.formats.text import storable
 from ...sources.registry import open_source
 from ...sqlite import sqlite3
 from ..file import database, schema

@@ -22,7 +22,8 @@ from ..base import SourceError
 from ..files import readonly
 from ..files.file_source import FileSource
 from ..files.states import file_state
-from ..formats.text import APPLE_EPOCH, decode_damaged, timestamp_from_seconds
+from ..formats.dates import APPLE_EPOCH, timestamp_from_seconds
+from ..formats.text import decode_damaged
 
 DATABASE_NAME = "database.sqlite"
 

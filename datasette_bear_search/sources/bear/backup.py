@@ -22,18 +22,12 @@ from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File
 from ..files.file_source import FileSource
 from ..files.folder import Folder
 from ..files.opening import open_archive, open_inner, paths_at
+from ..formats.dates import parse_timestamp, timestamp_from_seconds
 from ..formats.markdown_metadata import extract_metadata, suffix, without_code
-from ..formats.text import (
-    as_dict,
-    as_text,
-    decode,
-    load_json,
-    parse_timestamp,
-    timestamp_from_seconds,
-)
+from ..formats.text import as_dict, as_text, decode, load_json
 from . import HEADING_LINK, NOTE_URL, first_line
 
-BACKUP = ".bear2bk"
+BACKUP, OLD_BACKUP = ".bear2bk", ".bearbk"  # of Bear 2 and 1
 BUNDLE = ".textbundle"
 PACK = ".textpack"
 
@@ -59,7 +53,7 @@ class BearBackup(FileSource):
     @classmethod
     def reads(cls, location: str) -> bool:
         path = Path(location).expanduser()
-        kinds = {BACKUP, BUNDLE, PACK}
+        kinds = {BACKUP, OLD_BACKUP, BUNDLE, PACK}
         if path.suffix.lower() in kinds:
             return path.exists()
         inside = paths_at(location)
@@ -176,9 +170,10 @@ def _inner_archives(archive: Archive, skipped: list[str]) -> list[File]:
         if f"{BUNDLE}/" not in key.lower() and not key.startswith(_ASSETS)
     ]
     if not isinstance(archive, Folder):
-        return [file for file in own if file.suffix in (PACK, BACKUP, ".zip")]
+        return [file for file in own if file.suffix in (PACK, BACKUP, OLD_BACKUP, ".zip")]
     backups = sorted(
-        (file for file in own if file.suffix == BACKUP), key=lambda file: file.modified
+        (file for file in own if file.suffix in (BACKUP, OLD_BACKUP)),
+        key=lambda file: file.modified,
     )
     for older in backups[:-1]:
         skipped.append(f"{older.key}: older than {backups[-1].key}; only the newest backup is read")
@@ -277,8 +272,8 @@ def tags(text: str) -> list[str]:
         name = match["words"] or match["word"].rstrip(_PUNCTUATION)
         if not match["words"] and _COLOR.fullmatch(name):
             continue
-        parts = name.strip("/").split("/")
-        if all(part.strip() for part in parts):
+        parts = [part.strip() for part in name.strip("/").split("/")]
+        if all(parts):
             for tag in accumulate(parts, "{}/{}".format):
                 by_name.setdefault(tag.lower(), tag)
     return sorted(by_name.values())

@@ -10,27 +10,27 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from xml.parsers import expat
-from xml.sax.saxutils import escape
 
 from ...notes import NEXT_FILE, Link, Note
 from ..base import Unreadable
 from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File
 from ..files.file_source import FileSource
 from ..files.opening import paths_at
+from ..formats.dates import parse_timestamp
 from ..formats.documents import parse_html
 from ..formats.markdown_metadata import note_from_markdown, suffix
-from ..formats.text import decode_damaged, parse_timestamp
+from ..formats.text import decode_damaged
 
 SUFFIX = ".enex"
 
-# The elements of a note that are read: above all not resource/data, which is base64.
-_READ = frozenset(
-    """
-    title content created updated tag note-attributes/source-url task/title task/taskStatus
-    resource/mime resource/recognition resource/resource-attributes/file-name
-    """.split()
+# The elements of a note that are read, apart from its content, and those around some of them.
+_AROUND = ("note-attributes", "task", "resource")
+_PART = re.compile(
+    r"<(?P<end>/?)(?P<name>title|created|updated|tag|source-url|taskStatus|mime|recognition"
+    rf"|file-name|{'|'.join(_AROUND)})(?:\s[^<>]*)?>"
 )
 _NOT_IN_XML = bytes(code for code in range(32) if code not in b"\t\n\r")
 
@@ -39,10 +39,7 @@ _MARK = re.compile(
     rb"(?P<start><note>|<note\s[^<>]*>)|(?P<end></note\s*>)|(?P<data><data\b[^<>]*>)"
 )
 LONGEST_TAG = 200
-_TITLE = re.compile(r"<title>([^<]{1,300})")
-# The marks of CDATA, also where they were split to hide "]]>" in a text; "&" that begins no entity.
 _CDATA = re.compile(r"\]\]>|<!\[CDATA\[")
-_BARE = re.compile(r"&(?!#?\w{1,30};)")
 _ENCRYPTED = re.compile(r"<en-crypt\b[^<>]*>[^<>]*")
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][\w-]*)(?P<attributes>[^<>]*?)(?P<empty>/?)>")
 _ITEM = re.compile(r"(<li\b[^<>]*--en-checked:\s*(true|false)[^<>]*>(?:\s*<div\b[^<>]*>)?)")
@@ -115,7 +112,7 @@ class EvernoteExport(FileSource):
             body += f"\n- [{'x' if status == 'completed' else ' '}] {name}"
         if address := _first(fields, "note-attributes/source-url"):
             body += f"\n\n<{address}>"
-        for name in dict.fromkeys(fields["resource/resource-attributes/file-name"]):
+        for name in dict.fromkeys(fields["resource/file-name"]):
             body += f"\n\nFile: {' '.join(name.split())}"
         linked = {}
         for label in _LINK.findall(body):  # prefer a note in the same notebook
@@ -148,23 +145,24 @@ def _first(fields: dict[str, list[str]], name: str) -> str:
 
 
 def _parsed(chunks: Iterator[bytes], skipped: list[str]) -> Iterator[dict[str, list[str]]]:
-    """Yield the texts of each note by the paths of their elements.
+    """Yield the texts of each note by their elements.
 
-    Each note is parsed by itself: Evernote writes invalid XML for some, which mustn't cost others.
+    Evernote writes invalid XML for some notes, of which the words are read all the same.
     """
     for number, note in enumerate(_cut(chunks), 1):
         # Notes clipped from the web contain characters that XML doesn't allow.
         text = decode_damaged(note.translate(None, _NOT_IN_XML))
-        fields, problem = _fields(text)
-        if problem:
-            title = _TITLE.search(text)
-            name = f"{title[1].strip() if title else f'note {number}'}: no valid XML ({problem})"
-            if "<content" in text:
-                fields, problem = _fields(_mended(text))
-            is_read = not problem or "content" in fields
+        fields = _fields(text)
+        try:
+            # With a DTD, which is never opened, entities without a declaration are allowed.
+            expat.ParserCreate().Parse(f'<!DOCTYPE note SYSTEM "x">{text}', True)
+        except expat.ExpatError as error:
+            name = f"{_first(fields, 'title') or f'note {number}'}: no valid XML ({error})"
+            is_read = "content" in fields
             skipped.append(f"{name}; its words were read all the same" if is_read else name)
-        if not problem or "content" in fields:
-            yield fields
+            if not is_read:
+                continue
+        yield fields
 
 
 def _cut(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -201,47 +199,32 @@ def _cut(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield b"".join([*parts, rest])
 
 
-def _mended(note: str) -> str:
-    """Return a note's XML with all of its content, whatever CDATA ends and begins in it."""
-    start, end = note.find("<content>"), note.rfind("</content>")
-    if 0 <= start < end:
-        content = _CDATA.sub("", note[start + len("<content>") : end])
-        note = f"{note[:start]}<content>{escape(content)}</content>{note[end + 10 :]}"
-    return _BARE.sub("&amp;", note)
-
-
-def _fields(note: str) -> tuple[dict[str, list[str]], str]:
-    """Return the texts of a note by the paths of their elements, and why there are no more."""
-    path: list[str] = []
+def _fields(note: str) -> dict[str, list[str]]:
+    """Return the texts of a note by their elements, such as "task/title"."""
     fields: defaultdict[str, list[str]] = defaultdict(list)
-    texts: list[str] | None = None
+    start = note.find(">", note.find("<content")) + 1 if "<content" in note else 0
+    end = note.rfind("</content")
+    if start:
+        end = end if end > start else len(note)
+        fields["content"].append(_text(note[start:end]))
+        note = note[:start] + note[end:]
+    place, name, at = "", "", 0
+    for tag in _PART.finditer(note):
+        if tag["name"] in _AROUND:
+            place = "" if tag["end"] else f"{tag['name']}/"
+        elif not tag["end"]:
+            name, at = tag["name"], tag.end()
+        elif tag["name"] == name:
+            fields[place + name].append(_text(note[at : tag.start()]))
+            name = ""
+    if name:  # without an end
+        fields[place + name].append(_text(note[at:].partition("<")[0]))
+    return fields
 
-    def start(name: str, _: object) -> None:
-        nonlocal texts
-        path.append(name)
-        texts = [] if len(path) < 6 and "/".join(path[1:]) in _READ else None
 
-    def end(name: str) -> None:
-        nonlocal texts
-        if texts is not None:
-            fields["/".join(path[1:])].append("".join(texts))
-            texts = None
-        path.pop()
-
-    def add(text: str) -> None:
-        if texts is not None:
-            texts.append(text)
-
-    parser = expat.ParserCreate()  # never opens external entities or DTDs
-    parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler = add
-    try:
-        # With a DTD, which isn't read, entities without a declaration are left out.
-        parser.Parse(f'<!DOCTYPE note SYSTEM "x">{note}', True)
-    except expat.ExpatError as error:
-        return fields, str(error)
-    return fields, ""
+def _text(part: str) -> str:
+    # Within CDATA, there may be marks of CDATA that were split to hide "]]>" in a text.
+    return _CDATA.sub("", part) if "<![CDATA[" in part else unescape(part)
 
 
 def _html(content: str) -> str:

@@ -8,7 +8,6 @@ https://help.raindrop.io/backups.
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -17,70 +16,45 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..base import SourceError, Unreadable
-from ..files.archive import LARGEST_FILE, File
-from ..files.opening import open_export
-from ..formats.markdown_metadata import suffix
+from ..files.archive import File
+from ..files.opening import first_files
 from ..formats.text import as_dict, as_dicts, as_text, load_json
-from ..sql_and_json import LOADERS, JSONFile
-
-# Files that are tried to recognize an export.
-MOST_TRIED = 10
+from ..sql_and_json import JSONFile, load
+from .mail import role_of
 
 
 class _App(JSONFile):
     mapping: ClassVar[Mapping[str, str | Sequence[str]]]
-    place: str | Sequence[str] = ""
     title = ""
     suffixes: Collection[str] = (".json",)
     marks: tuple[bytes, ...] = ()  # all of these are in such a file
 
     def __init__(self, location: Path | str, name: str = "", **options: Any) -> None:
-        own = {"fields": self.mapping, "items": self.place, "app": self.title}
-        super().__init__(location, name, **{**own, **options})
+        super().__init__(location, name, **{"fields": self.mapping, "app": self.title, **options})
 
     @classmethod
     def reads(cls, location: str) -> bool:
         with suppress(SourceError, OSError):
-            for name, content in _glance(cls(location)):
+            for name, content in first_files(location, cls(location)._is_wanted):
                 if all(mark in content for mark in cls.marks):
                     with suppress(Unreadable):
-                        return cls.is_own(LOADERS.get(suffix(name), load_json)(content))
+                        return cls.items_in(load(name, content)) != []
         return False
 
     @staticmethod
     @abstractmethod
-    def is_own(loaded: Any) -> bool:
-        """Return whether this is what the app exports."""
+    def items_in(loaded: Any) -> list[dict[str, Any]]:
+        """Return the objects that are notes, or one without values; none in other files."""
 
     def _objects(self, key: str, loaded: Any) -> Iterator[dict[str, Any]]:
-        if self.is_own(loaded):
-            yield from super()._objects(key, loaded)
-
-
-def _glance(source: _App) -> Iterator[tuple[str, bytes]]:
-    """Yield the first files that may be an export, without listing a folder's subfolders."""
-    if not source.path.is_dir():
-        with open_export(source.path) as archive:
-            keys = [key for key, file in archive.files.items() if source._is_wanted(file)]
-            for key in keys[:MOST_TRIED]:
-                with suppress(Unreadable):
-                    yield key, archive.read(key)
-        return
-    names = sorted(os.listdir(source.path))
-    if any(suffix(name) in (".md", ".markdown") for name in names):
-        return  # a folder of notes
-    files = [File(name, name, "", 0, 0, None) for name in (SIMPLENOTE, *names)]
-    for file in [*filter(source._is_wanted, files)][:MOST_TRIED]:
-        with suppress(OSError), open(source.path / file.key, "rb") as stream:
-            yield file.key, stream.read(LARGEST_FILE)
+        yield from filter(None, self.items_in(loaded))
 
 
 class DayOne(_App):
     """A Day One export in JSON: the zip file, or the unpacked folder."""
 
     default_name, title = "day-one", "Day One"
-    place = "entries"
-    marks = (b'"entries"', b'"creationDate"')
+    marks = (b'"entries"', b'"metadata"')
     mapping: ClassVar[Mapping[str, str | Sequence[str]]] = {
         **{"key": "uuid", "body": "text", "created": "creationDate", "modified": "modifiedDate"},
         **{"tags": ["tags", "location.placeName"], "pinned": "starred"},
@@ -88,33 +62,28 @@ class DayOne(_App):
     }
 
     @staticmethod
-    def is_own(loaded: Any) -> bool:
+    def items_in(loaded: Any) -> list[dict[str, Any]]:
         entries = as_dicts(as_dict(loaded).get("entries"))
-        return "metadata" in as_dict(loaded) and any("creationDate" in it for it in entries)
-
-
-SIMPLENOTE = "source/notes.json"  # with the notes as texts beside its folder
+        is_own = "metadata" in as_dict(loaded) and any("creationDate" in it for it in entries)
+        return entries if is_own else []
 
 
 class Simplenote(_App):
     """A Simplenote export: the zip file, or the unpacked folder."""
 
     default_name, title = "simplenote", "Simplenote"
-    place = ("activeNotes", "trashedNotes")
     marks = (b'"activeNotes"',)
     mapping: ClassVar[Mapping[str, str | Sequence[str]]] = {
         **{"key": "id", "body": "content", "created": "creationDate", "modified": "lastModified"},
-        **{"tags": "tags", "pinned": "pinned", "trashed": "trashed"},
+        **{"tags": "tags", "pinned": "pinned", "trashed": "deleted"},
     }
 
     @staticmethod
-    def is_own(loaded: Any) -> bool:
-        return isinstance(as_dict(loaded).get("activeNotes"), list)
-
-    def _objects(self, key: str, loaded: Any) -> Iterator[dict[str, Any]]:
-        for place in self.place:
-            for item in as_dicts(as_dict(loaded).get(place)):
-                yield item | {"trashed": place == "trashedNotes"}
+    def items_in(loaded: Any) -> list[dict[str, Any]]:
+        active, trashed = (as_dict(loaded).get(name) for name in ("activeNotes", "trashedNotes"))
+        if not isinstance(active, list):
+            return []
+        return [{}, *as_dicts(active), *(item | {"deleted": True} for item in as_dicts(trashed))]
 
 
 class StandardNotes(_App):
@@ -124,8 +93,9 @@ class StandardNotes(_App):
     suffixes = (".json", ".txt")
     marks = (b'"items"', b'"content_type"')
     mapping: ClassVar[Mapping[str, str | Sequence[str]]] = {
-        name: name
-        for name in "key title body created modified tags pinned archived trashed".split()
+        **{"key": "uuid", "title": "content.title", "body": "text", "created": "created_at"},
+        **{"modified": ["facts.client_updated_at", "updated_at"], "tags": "tags"},
+        **{"pinned": "facts.pinned", "archived": "facts.archived", "trashed": "content.trashed"},
     }
 
     def _is_wanted(self, file: File) -> bool:
@@ -134,35 +104,30 @@ class StandardNotes(_App):
         return super()._is_wanted(file) and (is_backup or file.key == self.path.name)
 
     @staticmethod
-    def is_own(loaded: Any) -> bool:
+    def items_in(loaded: Any) -> list[dict[str, Any]]:
         items = as_dicts(as_dict(loaded).get("items"))
-        return any("content_type" in item for item in items)
+        return [item for item in items if "content_type" in item and not item.get("deleted")]
 
     def _objects(self, key: str, loaded: Any) -> Iterator[dict[str, Any]]:
-        items = as_dicts(as_dict(loaded).get("items"))
-        tags = defaultdict(list)
+        items, tags = self.items_in(loaded), defaultdict(list)
+        names, parents = {}, {}
         for tag in items:
-            if tag.get("content_type") == "Tag":
-                for note in as_dicts(as_dict(tag.get("content")).get("references")):
-                    tags[as_text(note.get("uuid"))].append(as_dict(tag["content"]).get("title"))
-        notes = [item for item in items if item.get("content_type") == "Note"]
+            if tag["content_type"] == "Tag":
+                content, own = as_dict(tag.get("content")), as_text(tag.get("uuid"))
+                names[own] = as_text(content.get("title"))
+                for other in as_dicts(content.get("references")):
+                    if other.get("content_type") == "Tag":
+                        parents[own] = as_text(other.get("uuid"))
+                    tags[as_text(other.get("uuid"))].append(own)
+        notes = [item for item in items if item["content_type"] == "Note"]
         if any(isinstance(note.get("content"), str) for note in notes):
             self.skipped.append(f"{key}: encrypted notes. Download a decrypted backup")
         for note in notes:
-            content, own = as_dict(note.get("content")), as_text(note.get("uuid"))
-            facts = as_dict(as_dict(content.get("appData")).get("org.standardnotes.sn"))
-            if content:
-                yield {
-                    "key": own,
-                    "title": content.get("title"),
-                    "body": _text_of(as_text(content.get("text"))),
-                    "created": note.get("created_at"),
-                    "modified": facts.get("client_updated_at") or note.get("updated_at"),
-                    "tags": tags[own],
-                    "pinned": facts.get("pinned"),
-                    "archived": facts.get("archived"),
-                    "trashed": content.get("trashed"),
-                }
+            if content := as_dict(note.get("content")):
+                paths = [_path(tag, names, parents) for tag in tags[as_text(note.get("uuid"))]]
+                facts = as_dict(as_dict(content.get("appData")).get("org.standardnotes.sn"))
+                text = _text_of(as_text(content.get("text")))
+                yield note | {"facts": facts, "text": text, "tags": paths}
 
 
 class Raindrop(_App):
@@ -178,12 +143,20 @@ class Raindrop(_App):
     }
 
     @staticmethod
-    def is_own(loaded: Any) -> bool:
-        return {"id", "excerpt", "folder", "url"} <= as_dict(next(iter(loaded), None)).keys()
+    def items_in(loaded: Any) -> list[dict[str, Any]]:
+        rows = as_dicts(loaded)
+        is_own = rows and {"id", "excerpt", "folder", "url"} <= rows[0].keys()
+        return [
+            row | {"trashed": role_of(as_text(row.get("folder"))) == "trash"}
+            for row in rows
+            if is_own
+        ]
 
-    def _objects(self, key: str, loaded: Any) -> Iterator[dict[str, Any]]:
-        for row in super()._objects(key, loaded):
-            yield row | {"trashed": row["folder"] == "Trash"}
+
+def _path(tag: str, names: Mapping[str, str], parents: Mapping[str, str], depth: int = 9) -> str:
+    above = parents.get(tag, "")
+    path = _path(above, names, parents, depth - 1) if above and depth else ""
+    return f"{path}/{names.get(tag, '')}".strip("/")
 
 
 def _text_of(text: str) -> str:

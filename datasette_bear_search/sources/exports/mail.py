@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,21 +18,27 @@ from email.message import Message
 from email.utils import getaddresses, parseaddr, parsedate_to_datetime
 from functools import cache
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 from zlib import crc32
 
 from ...notes import Note
 from ..base import Incremental, Unchanged, Unreadable
-from ..files.archive import MEGABYTE, Archive, File
+from ..files.archive import MEGABYTE, OTHER_NOTES, Archive, File
 from ..files.file_source import FileSource
 from ..files.opening import paths_at
-from ..files.states import composed
+from ..files.states import folded
+from ..formats.dates import parse_timestamp
 from ..formats.documents import parse_html
-from ..formats.markdown_metadata import as_markdown, note_from_markdown, title_of
-from ..formats.text import decode, is_encoding, parse_timestamp, storable
+from ..formats.markdown_metadata import as_markdown, note_from_markdown, suffix, title_of
+from ..formats.text import decode, is_encoding, storable
 
-SUFFIX = ".mbox"
+SUFFIX, MESSAGE = ".mbox", ".eml"
+# https://cr.yp.to/proto/maildir.html: the name of a file ends with flags, such as ":2,ST".
+_IN_MAILDIR = re.compile(r"(?:.*/)?(?:cur|new)/\d+\.[^/]+$")
+_THROWN_AWAY = re.compile(r"[:;!]2,[A-Z]*T[A-Z]*$")
+_NO_NAMES = ("cur", "new", "mbox")  # of folders and files whose folder has the name
 
 # Bytes of a message that are read: the text comes first, then the attachments.
 LARGEST_MESSAGE = 2 * MEGABYTE
@@ -75,26 +82,34 @@ _CATEGORY = re.compile(
 
 
 class Mailbox(FileSource, Incremental):
-    """Mail: an .mbox file, or a folder or zip file with some, such as Gmail's from Takeout."""
+    """Mail: .mbox or .eml files, one or a folder or zip file with some, or a Maildir."""
 
     default_name = "mail"
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        return any(path.lower().endswith(SUFFIX) for path in paths_at(location))
+        inside = {*paths_at(location)}
+        suffixes = {*map(suffix, inside)}
+        is_mail = MESSAGE in suffixes and suffixes.isdisjoint(OTHER_NOTES)
+        return is_mail or SUFFIX in suffixes or {"cur", "new"} <= inside
 
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False
     ) -> Iterator[Note | Unchanged]:
         advice = "one, or of an export of Google Takeout with Mail"
-        with self._open_export(_is_mailbox, f"{SUFFIX} file", advice) as (archive, files):
+        with self._open_export(_is_mailbox, "mail", advice) as (archive, files):
             keys = [file.key for file in files]
             yield from threads(archive, keys, known, self.skipped, include_trashed)
 
 
 def _is_mailbox(file: File) -> bool:
     # Apple Mail exports a folder Name.mbox that contains a file named mbox.
-    return file.suffix == SUFFIX or f"/{file.key}".endswith("/mbox")
+    return f"/{file.key}".endswith("/mbox") or file.suffix == SUFFIX or _is_message(file.key)
+
+
+def _is_message(key: str) -> bool:
+    """Return whether a file has a single message: an .eml file, or one in a Maildir."""
+    return suffix(key) == MESSAGE or bool(_IN_MAILDIR.match(key))
 
 
 class _Message(NamedTuple):
@@ -123,7 +138,7 @@ def role_of(label: str) -> str:
 
     It is trash, spam, starred or system, whatever the program's language.
     """
-    name = composed(" ".join(label.split())).casefold()
+    name = folded(" ".join(label.split()))
     name = name.removeprefix("[gmail]/").removeprefix("[google mail]/")
     return _roles().get(name) or ("system" if _CATEGORY.match(name) else "")
 
@@ -133,7 +148,7 @@ def _roles() -> dict[str, str]:
     import yaml  # 10 ms
 
     listed = yaml.safe_load(Path(__file__).with_name("mail_labels.yaml").read_text("utf-8"))
-    return {name.casefold(): role for role in listed for name in listed[role]}
+    return {folded(name): role for role in listed for name in listed[role]}
 
 
 def threads(
@@ -155,10 +170,12 @@ def threads(
         own = "".join(_ID.findall(_header(head, "Message-ID"))[:1]) or f"{file}#{len(owners)}"
         names = _labels(head)
         is_gmail |= bool(names)
-        place = PurePosixPath(file if not f"/{file}".endswith("/mbox") else file[: -len("/mbox")])
-        roles = {role_of(name) for name in (*names, *(place.with_suffix("").parts))}
+        place = PurePosixPath(file).parent if _is_message(file) else PurePosixPath(file)
+        while place.name in _NO_NAMES:
+            place = place.parent
+        roles = {role_of(name) for name in (*names, *place.parts[:-1], place.stem)}
         knows_trash |= bool(roles & {"trash", "spam"})
-        is_trashed = "trash" in roles or _is_deleted(head)
+        is_trashed = "trash" in roles or _is_deleted(head) or bool(_THROWN_AWAY.search(file))
         if own in seen or "spam" in roles or (is_trashed and not include_trashed):
             owners.append(None)
             continue
@@ -175,7 +192,7 @@ def threads(
         thread.stamp = crc32(headers, thread.stamp)
         thread.is_trashed &= is_trashed
         thread.pinned |= "starred" in roles
-        subjects = [name for name in names or [place.stem] if not role_of(name)]
+        subjects = [name for name in names or [place.stem] if name and not role_of(name)]
         thread.labels |= dict.fromkeys(subjects)
     if is_gmail and not knows_trash:
         skipped.append(
@@ -205,6 +222,9 @@ def _messages(
     for file in files:
         rest = b"\n"
         try:
+            if _is_message(file):
+                yield file, archive.head(file, LARGEST_MESSAGE).removeprefix(BOM_UTF8)
+                continue
             for chunk in chain(archive.chunks(file), [b"\n\nFrom \nFrom:"]):
                 # Above this, what came before the chunk was searched with enough text below it.
                 start = max(0, len(rest) - LARGEST_HEADERS)
@@ -278,9 +298,11 @@ def _add(thread: _Thread, raw: bytes) -> None:
     for name, address in getaddresses(people)[:MOST_PEOPLE]:
         thread.people |= {f"{name} <{address}>" if name else address: None}
     name, address = parseaddr(_header(message, "From")[:1000])
+    received = _header(message, "Received").rpartition(";")[2]
     moment = None
-    with suppress(Exception):
-        moment = parse_timestamp(parsedate_to_datetime(_header(message, "Date")[:100]))
+    for date in (_header(message, "Date"), received):
+        with suppress(Exception):
+            moment = moment or parse_timestamp(parsedate_to_datetime(date[:100]))
     subject = _REPLY.sub("", _header(message, "Subject"), 1)
     thread.messages.append(_Message(moment or "", name or address, subject, storable(text)))
 
@@ -294,7 +316,7 @@ def _part_name(part: Message) -> str:
 
 
 def _note(thread: _Thread) -> Note:
-    messages = sorted(thread.messages)
+    messages = sorted(thread.messages, key=itemgetter(0))  # those without a date come first
     paragraphs: list[str] = []
     for message in messages:
         text = message.text

@@ -23,14 +23,9 @@ from ..base import SourceError, Unreadable, checked_option
 from ..files.archive import Archive
 from ..files.file_source import FileSource
 from ..files.opening import open_archive, paths_at
+from ..formats.dates import timestamp_from_seconds
 from ..formats.markdown_metadata import as_markdown
-from ..formats.text import (
-    as_dict,
-    as_dicts,
-    as_text,
-    load_json,
-    timestamp_from_seconds,
-)
+from ..formats.text import as_dict, as_dicts, as_text, load_json
 
 # A longer pause ends a conversation, and so does midnight (UTC).
 PAUSE_SECONDS = 60 * 60
@@ -41,7 +36,8 @@ TITLE_LENGTH = 80
 # The files that list people: of a workspace, and of a whole organization.
 _PEOPLE = ("users.json", "org_users.json")
 
-_CHANNELS = "channels.json"
+# Those that list channels, and direct messages.
+_CHANNELS, _TALKS = ("channels.json", "groups.json"), ("mpims.json", "dms.json")
 
 # Subtypes of messages written by people and bots ("" is a plain one), not "joined" or "renamed".
 _WRITTEN = " me_message thread_broadcast reply_broadcast file_share file_comment bot_message"
@@ -167,7 +163,8 @@ class Workspace:
         author = next(filter(None, (*names, as_text(fields.get("username")), user)), "Somebody")
         by_app = bool(fields.get("bot_id")) and user not in self._people
         files = as_dicts(fields.get("files")) + as_dicts([fields.get("file")])
-        titles = (as_text(file.get("title")) or as_text(file.get("name")) for file in files)
+        named = ([as_text(file.get(key)) for key in ("title", "name")] for file in files)
+        titles = (", ".join(dict.fromkeys(filter(None, each))) for each in named)
         edited = _timestamp(as_dict(fields.get("edited")).get("ts"))
         return Message(
             moment=float(timestamp),
@@ -221,8 +218,8 @@ class _ExportedWorkspace(Workspace):
     def __init__(self, archive: Archive, root: str, skipped: list[str], team: str) -> None:
         self._archive, self._root, self._skipped = archive, root, skipped
         people = chain.from_iterable(map(self._list, _PEOPLE))
-        channels = chain.from_iterable(map(self._list, (_CHANNELS, "groups.json")))
-        talks = chain.from_iterable(map(self._list, ("mpims.json", "dms.json")))
+        channels = chain.from_iterable(map(self._list, _CHANNELS))
+        talks = chain.from_iterable(map(self._list, _TALKS))
         super().__init__(people, channels, talks, team)
 
     def conversations(self) -> Iterator[tuple[Channel, list[Message]]]:
@@ -260,7 +257,8 @@ def _root_of(paths: Iterable[str]) -> str | None:
     for path in paths:
         folder, slash, name = path.rpartition("/")
         names[folder + slash].add(name)
-    roots = [at for at in names if _CHANNELS in names[at] and names[at].intersection(_PEOPLE)]
+    kinds = (_PEOPLE, (*_CHANNELS, *_TALKS))
+    roots = [at for at in names if all(names[at].intersection(kind) for kind in kinds)]
     return min(roots, key=len, default=None)
 
 

@@ -11,21 +11,20 @@ from typing import NamedTuple
 
 from ...notes import Note
 from ..base import Incremental, SourceError, Unchanged, Unreadable
-from ..files.archive import LARGEST_NOTE, MEGABYTE, OTHER_NOTES, Archive, File
+from ..files.archive import LARGEST_NOTE, MEGABYTE, Archive, File
 from ..files.file_source import FileSource
-from ..files.opening import open_archive, open_inner, paths_at
+from ..files.opening import MARKDOWN, MOST_TRIED, first_files, open_archive, open_inner, paths_at
+from ..formats.dates import first_timestamp, timestamp_from_seconds
 from ..formats.documents import Page, parse_html, parse_word
 from ..formats.keep import is_keep, keep_note
-from ..formats.markdown_metadata import as_markdown, note_from_markdown, suffix
-from ..formats.text import as_dict, decode, first_timestamp, load_json, timestamp_from_seconds
-from .mail import threads
+from ..formats.markdown_metadata import as_markdown, note_from_markdown
+from ..formats.text import as_dict, decode, load_json
+from .mail import role_of, threads
 
+_KEEP = re.compile(r"(?:^|/)(?:Google )?Keep$")
 # Google translates the names of the products' folders, so that other folders are known by content.
 _DRIVE = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Drive/(?:(?P<folder>.+)/)?[^/]+)")
-_KEEP = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Keep/[^/]+)")
 _PRODUCT = re.compile(r"(?:.*?/)??Takeout/(?P<key>(?P<product>[^/]+)/(?:(?P<folder>.+)/)?[^/]+)")
-# Files that tell whether a folder is one of Keep's: some in it may be damaged.
-MOST_TRIED = 5
 
 # A large export is split into takeout-20240501T093000Z-001.zip, -002.zip, …
 _PART = re.compile(r"takeout-.*\.zip", re.IGNORECASE)
@@ -47,18 +46,14 @@ class Takeout(FileSource, Incremental):
     @classmethod
     def reads(cls, location: str) -> bool:
         path, inside = Path(location).expanduser(), paths_at(location)
-        if path.is_dir():
-            if any(map(_PART.fullmatch, inside)):
-                return True
-            # A folder's name alone doesn't suffice: anybody may have a folder called Drive.
-            if path.name != "Takeout" and "Takeout" not in inside:
-                names = [name for name in sorted(inside) if suffix(name) == ".json"]
-                return any(is_keep((path / name).read_bytes()) for name in names[:MOST_TRIED])
-        elif not any(key.startswith("Takeout/") for key in inside):
-            if not OTHER_NOTES.isdisjoint(map(suffix, inside)) or not inside:
+        if path.is_dir() and any(map(_PART.fullmatch, inside)):
+            return True
+        # A folder's name alone doesn't suffice: anybody may have a folder called Drive.
+        if path.name != "Takeout" and "Takeout" not in (key.partition("/")[0] for key in inside):
+            if not inside or any(key.lower().endswith(MARKDOWN) for key in inside):
                 return False
-            with open_archive(path) as archive:
-                return bool(_keep_folders(archive))
+            found = first_files(location, lambda file: file.suffix == ".json")
+            return any(len(content) < MEGABYTE and is_keep(content) for _, content in found)
         with ExitStack() as stack:
             return bool(cls(path)._items(stack, Counter()))
 
@@ -112,15 +107,13 @@ class Takeout(FileSource, Incremental):
             of_keep, of_drive = _keep_folders(archive), _drive_folders(archive, prefix)
             for path, file in archive.files.items():
                 place = prefix + path
-                by_name = _KEEP.fullmatch(place)
                 product = _PRODUCT.fullmatch(place)
                 drive = _DRIVE.fullmatch(place)
                 if product and product["product"] in of_drive:
                     drive = drive or product
-                if by_name or file.folder in of_keep:
+                if file.folder in of_keep:
                     if file.suffix == ".json":
-                        key = by_name["key"] if by_name else "/".join(place.split("/")[-2:])
-                        items.setdefault(key, _Item(archive, file))
+                        items.setdefault("/".join(place.split("/")[-2:]), _Item(archive, file))
                 elif drive:
                     if file.suffix in _DOCUMENTS:
                         info = archive.files.get(path + _INFO)
@@ -147,8 +140,8 @@ class Takeout(FileSource, Incremental):
 
 
 def _keep_folders(archive: Archive) -> set[str]:
-    """Return the folders that have notes of Keep's."""
-    found: set[str] = set()
+    """Return the folders that have notes of Keep's, or its name in English."""
+    found = {file.folder for file in archive.files.values() if _KEEP.search(file.folder)}
     tried = Counter[str]()
     for key, file in archive.files.items():
         folder = file.folder
@@ -201,6 +194,8 @@ def _document(key: str, item: _Item) -> tuple[Note, str]:
     note = note_from_markdown(
         key,
         page.text,
+        # Google exports what is in Drive's trash as a folder, in the account's language.
+        trashed=role_of(item.folder.partition("/")[0]) == "trash",
         title=file.name,
         tags=filter(None, [item.folder]),
         created=first_timestamp(info, _CREATED),

@@ -15,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,10 +25,10 @@ from ..files.file_source import FileSource
 from ..files.folder import SOFTWARE
 from ..files.opening import is_zip, open_archive, open_inner
 from ..files.states import digest
-from ..folders import ParsedFile, front_matter
+from ..folders import LINKED, ParsedFile, front_matter, org
 from ..folders.markdown import HTML, MARKDOWN_SUFFIXES, MarkdownFolder
 from ..folders.obsidian import SETTINGS_FOLDER
-from ..formats.keep import is_keep
+from ..formats.keep import is_page_of_keep
 from ..formats.markdown_metadata import suffix
 from ..formats.text import decode
 
@@ -50,8 +49,9 @@ class NotesZip(MarkdownFolder):
         if path.suffix.lower() != ".zip" or not is_zip(path):
             return False
         with open_archive(path) as archive, ExitStack() as stack:
-            keys = (key for part in _parts(archive, stack, []) for key in part.files)
-            return any(suffix(key) in (*MARKDOWN_SUFFIXES, *HTML) for key in keys)
+            parts = _parts(archive, stack, []).values()
+            suffixes = {suffix(key) for part in parts for key in part.files}
+            return not suffixes.isdisjoint((*MARKDOWN_SUFFIXES, *HTML, org.SUFFIX))
 
     def state(self) -> str:
         return f"{FileSource.state(self)} {digest(super()._settings(), size=6)}"
@@ -72,12 +72,9 @@ class NotesZip(MarkdownFolder):
     def _settings(self) -> tuple[object, ...]:
         return (*super()._settings(), self.names_are_titles, sorted(self._contents.ids))
 
-    def _link_name(self, key: str) -> str:
-        key = key.replace(f"_all{TABLE_SUFFIX}", TABLE_SUFFIX)  # the name of a database in links
-        return self._contents.without_ids(self._without_suffix(key))
-
-    def _link_folder(self, file: File) -> str:
-        return self._contents.without_ids(file.folder)
+    def _link_path(self, path: str) -> str:
+        # In links, a database has the name of its view.
+        return self._contents.without_ids(path.replace(f"_all{TABLE_SUFFIX}", TABLE_SUFFIX))
 
     def _url(self, file: File, title: str) -> str | None:
         ids = _ID.findall(file.key)
@@ -108,12 +105,15 @@ class NotesZip(MarkdownFolder):
 class _Contents(Archive):
     """The files of several archives as if in one folder, without their common parent folder."""
 
-    def __init__(self, parts: list[Archive], source: NotesZip, skipped: list[str]) -> None:
+    def __init__(self, parts: dict[str, Archive], source: NotesZip, skipped: list[str]) -> None:
         super().__init__()
         self.skipped = skipped
-        places = {key: part for part in reversed(parts) for key in part.files}
-        for key in [key for key in parts[0].files if suffix(key) == ".zip"]:
-            del places[key]
+        places: dict[str, Archive] = {}
+        prefixes: dict[str, str] = {}  # the inner archive's path, for opening a file again
+        for prefix, part in parts.items():
+            for key in part.files.keys() - places.keys():
+                if prefix or suffix(key) != ".zip":
+                    places[key], prefixes[key] = part, prefix
         top = posixpath.commonpath(places) if len(places) > 1 else ""
         top = top + "/" if top else ""
         self.ids = {name for key in places for name in _ID.findall(key)}
@@ -127,6 +127,9 @@ class _Contents(Archive):
             if end in source.suffixes or (end == TABLE_SUFFIX and _ID.search(key)):
                 self.files[key] = places[place].files[place]._replace(key=key)
                 self._places[key] = places[place], place
+            elif end in LINKED:
+                file = places[place].files[place]
+                self.linked[key] = file._replace(key=prefixes[place] + place)
             elif end in DOCUMENTS:
                 self.unread[end] += 1
         self.ids -= _ids_that_tell_apart(self.files)
@@ -163,11 +166,9 @@ class _Contents(Archive):
 
 def _is_left_out(key: str, source: NotesZip) -> bool:
     """Return whether a file, or a folder above it, belongs to software or is excluded."""
-    folders = key.split("/")[:-1]
-    if not SOFTWARE.isdisjoint(folders):
-        return True
-    above = (f"{folder}/" for folder in accumulate(folders, "{}/{}".format))
-    return any(source._excludes(each, False) for each in (*above, key))
+    above = [key[: end + 1] for end, mark in enumerate(key) if mark == "/"]
+    is_software = not SOFTWARE.isdisjoint(key.split("/")[:-1])
+    return is_software or any(source._excludes(each, False) for each in (*above, key))
 
 
 def _is_double(place: str, places: Mapping[str, Archive]) -> bool:
@@ -175,8 +176,7 @@ def _is_double(place: str, places: Mapping[str, Archive]) -> bool:
     end = suffix(place)
     if end == TABLE_SUFFIX:
         return f"{place.removesuffix(TABLE_SUFFIX)}_all{TABLE_SUFFIX}" in places
-    twin = place.removesuffix(end) + ".json"
-    return end in HTML and twin in places and _is_keep(places[twin], twin)
+    return end in HTML and is_page_of_keep(place, lambda twin: places[twin].read(twin))
 
 
 def _ids_that_tell_apart(keys: Iterable[str]) -> set[str]:
@@ -188,24 +188,18 @@ def _ids_that_tell_apart(keys: Iterable[str]) -> set[str]:
     return {name for same in named.values() if len(same) > 1 for name in same}
 
 
-def _parts(archive: Archive, stack: ExitStack, skipped: list[str]) -> list[Archive]:
-    """Return an archive and the archives directly in it, which are opened in memory."""
-    parts, size = [archive], 0
+def _parts(archive: Archive, stack: ExitStack, skipped: list[str]) -> dict[str, Archive]:
+    """Return an archive and, by prefix, the archives directly in it, opened in memory."""
+    parts, size = {"": archive}, 0
     for key, file in archive.files.items():
         if file.suffix == ".zip":
             size += file.size
             try:
                 largest = LARGEST_PARTS - size + file.size
-                parts.append(stack.enter_context(open_inner(archive, key, largest)))
+                parts[f"{key}/"] = stack.enter_context(open_inner(archive, key, largest))
             except (SourceError, Unreadable) as reason:
                 skipped.append(f"{key}: {reason}")
     return parts
-
-
-def _is_keep(archive: Archive, key: str) -> bool:
-    with suppress(Unreadable):
-        return is_keep(archive.read(key))
-    return False
 
 
 def _rows(text: str) -> list[list[str]]:

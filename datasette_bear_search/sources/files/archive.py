@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 from ..base import Unreadable
+from ..formats.dates import parse_timestamp
 from ..formats.markdown_metadata import suffix
-from ..formats.text import parse_timestamp
 from .states import composed, unreadable
 
 MEGABYTE = 1024 * 1024

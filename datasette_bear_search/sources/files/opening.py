@@ -7,18 +7,23 @@ import os
 import re
 import stat
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import IO
 
 from ..base import SourceError, Unreadable
 from ..formats.markdown_metadata import suffix
-from .archive import DOCUMENTS, LARGEST_FILE, MOST_FILES, ONLY_IN_CLOUD, Archive
+from .archive import DOCUMENTS, LARGEST_FILE, MOST_FILES, ONLY_IN_CLOUD, Archive, File
 from .folder import _OPEN_FLAGS, Folder
 from .states import explained, unreadable
 from .zip_archive import Zip
+
+# Where such files are, no JSON beside them is an export.
+MARKDOWN = (".md", ".markdown")
+# Files that are tried to recognize an export: some in it may be damaged.
+MOST_TRIED = 10
 
 
 @contextmanager
@@ -126,6 +131,27 @@ def _read_packed(stream: IO[bytes], name: str, place: str) -> bytes:
                 inner = io.BytesIO(archive.read(key))
                 return _read_packed(inner, key, place.removeprefix(f"{key}/"))
     raise Unreadable("not in its archive")
+
+
+def first_files(location: str, is_wanted: Callable[[File], object]) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of the first wanted files, to recognize an export.
+
+    Of a folder, no subfolder is listed. Raise SourceError.
+    """
+    path = Path(location).expanduser()
+    if path.is_dir():
+        inside = sorted(os.listdir(path))
+        if any(name.lower().endswith(MARKDOWN) for name in inside):
+            inside = []  # a folder of notes, or Simplenote's, which has their texts beside "source"
+        files = [File(name, name, "", 0, 0, None) for name in ("source/notes.json", *inside)]
+        for file in [*filter(is_wanted, files)][:MOST_TRIED]:
+            with suppress(OSError), open(path / file.key, "rb") as stream:
+                yield file.key, stream.read(LARGEST_FILE)
+        return
+    with open_export(path) as archive:
+        for file in [*filter(is_wanted, archive.files.values())][:MOST_TRIED]:
+            with suppress(Unreadable):
+                yield file.key, archive.read(file.key)
 
 
 def is_zip(path: Path) -> bool:

@@ -30,6 +30,11 @@ def composed(name: str) -> str:
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
+def folded(name: str) -> str:
+    """Return a name as in a comparison that ignores case, in Turkish, too, which has ı and İ."""
+    return composed(name).casefold().replace("ı", "i").replace("i\u0307", "i")
+
+
 def explained(path: Path | str, error: OSError, *, missing: str = "") -> SourceError:
     """Return an error that tells people why a file or folder can't be read."""
     if isinstance(error, NotADirectoryError) and os.path.isfile(path):

@@ -19,7 +19,8 @@ from ..base import Incremental, SourceError, Unchanged, Unreadable, checked_opti
 from ..files.archive import DOCUMENTS, LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File
 from ..files.file_source import FileSource
 from ..files.folder import Folder
-from ..files.states import composed, digest
+from ..files.states import digest, folded
+from ..formats.dates import later, timestamp_from_seconds
 from ..formats.markdown_metadata import (
     IMAGES,
     OTHER_FILES,
@@ -30,7 +31,7 @@ from ..formats.markdown_metadata import (
     leading_heading,
     suffix,
 )
-from ..formats.text import decode, is_encoding, later, timestamp_from_seconds
+from ..formats.text import decode, is_encoding
 from . import front_matter, git_dates
 
 # Names of a folder's own note in a repository, a site and Hugo.
@@ -136,7 +137,7 @@ class NoteFolder(FileSource, Incremental):
         commit = git_dates.head(self.root)
         dates = git_dates.file_dates(self.root, commit) if commit else {}
         names = {key: self._link_name(key) for key in [*folder.files, *kept]}
-        linked = _LinkedFiles(folder.linked)
+        linked = _LinkedFiles({self._link_path(key): file for key, file in folder.linked.items()})
         settings = digest(self._settings(), size=6)
         # A stamp has three parts: settings and file, hashes of the aliases, hashes of the links.
         stored = {key: (*stamp.rsplit(" ", 2), "", "")[:3] for key, stamp in known.items()}
@@ -227,11 +228,11 @@ class NoteFolder(FileSource, Incremental):
 
     def _link_name(self, key: str) -> str:
         """Return the name by which links refer to a note: its path without the suffix."""
-        return self._without_suffix(key)
+        return self._without_suffix(self._link_path(key))
 
-    def _link_folder(self, file: File) -> str:
-        """Return the folder to which the links in a file are relative."""
-        return file.folder
+    def _link_path(self, path: str) -> str:
+        """Return a file's or a folder's path as links have it."""
+        return path
 
     def _other_names(self, folder: Archive, key: str) -> Sequence[str]:
         """Return what links may call a note besides its path, or raise Unreadable."""
@@ -261,7 +262,7 @@ class NoteFolder(FileSource, Incremental):
 
     def _parse_markdown(self, file: File, text: str, name: str) -> ParsedFile:
         """Parse a file of Markdown; ``name`` is its title if the text has none."""
-        properties, below, problem = front_matter.split(text)
+        properties, below, problem = front_matter.split(text, fenced_only=self.names_are_titles)
         heading, body = leading_heading(below)
         title = front_matter.first(properties, front_matter.TITLES)
         if not self.names_are_titles:
@@ -278,7 +279,7 @@ class NoteFolder(FileSource, Incremental):
     ) -> ParsedFile:
         """Return a file with these properties in its front matter."""
         names = self.tag_properties
-        trashed = any(properties.get(name) == "true" for name in front_matter.TRASHED)
+        trashed = any(str(properties.get(it)).lower() == "true" for it in front_matter.TRASHED)
         is_done = front_matter.todo(properties)
         return ParsedFile(
             title,
@@ -323,7 +324,7 @@ class NoteFolder(FileSource, Incremental):
             tags.append(folder)
         links, hashes = self._links(file, targets, resolver)
         created = parsed.created or _created(file)
-        files, file_hashes = linked.of(file, metadata)
+        files, file_hashes = linked.of(self._link_path(file.folder), metadata)
         metadata = metadata._replace(
             todos_open=metadata.todos_open + parsed.todos_open,
             todos_done=metadata.todos_done + parsed.todos_done,
@@ -352,7 +353,7 @@ class NoteFolder(FileSource, Incremental):
         """Return one link for each linked note, and the hashes of all names in the links."""
         links: dict[str, Link] = {}
         hashes: set[str] = set()
-        folder = self._link_folder(file)
+        folder = self._link_path(file.folder)
         for link in targets:
             path = self._without_suffix(link.path)
             hashes.add(_name_hash(path) + ("/" if "/" in path else ""))
@@ -389,9 +390,9 @@ class LinkResolver:
         self._by_alias = {alias: key for key in aliases for alias in aliases[key].split(",")}
         self._by_folder: dict[str, str] = {}
         for key, name in names.items():
-            path = _folded(name)
+            path = folded(name)
             self._by_path.setdefault(path, key)
-            self._by_path.setdefault(_folded(key), key)
+            self._by_path.setdefault(folded(key), key)
             self._by_name.setdefault(path.rpartition("/")[2], []).append((False, path, key))
             for folder in _names(path)[1:]:
                 self._by_folder.setdefault(folder or ".", key)
@@ -400,8 +401,8 @@ class LinkResolver:
     def resolve(self, target: str, folder: str = "", *, is_wiki: bool) -> str | None:
         """Return the key of the note that ``target`` means in a note in ``folder``, or None."""
         # A wiki link can name a note in any folder. Other links are relative to ``folder``.
-        path = _folded(target)
-        here = _folded(folder) + "/" if folder else ""
+        path = folded(target)
+        here = folded(folder) + "/" if folder else ""
         if not is_wiki or path.startswith(("./", "../")):
             beside = posixpath.normpath(posixpath.join(here, path))
             if key := self._by_path.get(beside) or self._by_folder.get(beside):
@@ -426,7 +427,7 @@ class _LinkedFiles:
     """The images and other files in a folder that its notes may link to."""
 
     def __init__(self, files: Mapping[str, File]) -> None:
-        self._files = files
+        self._files = files  # by their paths in links
         self._named: set[str] = set()  # hashes of the names in links
         # Hash of a name → a checksum that changes with the files of that name.
         self._states: dict[str, int] = {}
@@ -439,7 +440,7 @@ class _LinkedFiles:
     def _resolver(self) -> LinkResolver:
         return LinkResolver({key: key for key in self._files})
 
-    def of(self, note: File, metadata: Metadata) -> tuple[list[LinkedFile], set[str]]:
+    def of(self, folder: str, metadata: Metadata) -> tuple[list[LinkedFile], set[str]]:
         """Return the files that a note shows or links to, and hashes for are_in()."""
         found, hashes = [], set()
         for link in metadata.links:
@@ -448,9 +449,10 @@ class _LinkedFiles:
             name = _name_hash(link.path)
             self._named.add(name)
             hashes.add(f"{name}.{self._states.get(name, 0):x}")
-            key = self._resolver.resolve(link.path, note.folder, is_wiki=link.is_wiki)
+            key = self._resolver.resolve(link.path, folder, is_wiki=link.is_wiki)
             if key:
-                found.append(LinkedFile(link.path, key, self._files[key].stamp))
+                file = self._files[key]
+                found.append(LinkedFile(link.path, file.key, file.stamp))
         return found, hashes
 
     def are_in(self, hashes: Iterable[str]) -> bool:
@@ -489,11 +491,6 @@ def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> boo
     return False
 
 
-def _folded(name: str) -> str:
-    # The case of a name in a link may differ, and accents may be composed or not.
-    return composed(name).lower()
-
-
 def tag_folder(file: File) -> str:
     """Return a file's folder as a tag; "" for the root.
 
@@ -522,7 +519,7 @@ def _owners(names: Mapping[str, str]) -> dict[str, str]:
 
 @lru_cache(maxsize=50_000)
 def alias_hash(name: str) -> str:
-    return f"{crc32(_folded(name).encode(errors='replace')):x}"
+    return f"{crc32(folded(name).encode(errors='replace')):x}"
 
 
 def _name_hash(name: str) -> str:

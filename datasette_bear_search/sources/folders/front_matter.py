@@ -1,13 +1,21 @@
-"""Parse the properties at the top of a Markdown file: YAML (``---``) or TOML (``+++``)."""
+"""Parse the properties at the top of a Markdown file.
+
+They are YAML (``---``), TOML (``+++``), JSON (Hugo's, or after ``---json``), lines such as
+``Title: Tea`` (MultiMarkdown, Pelican), or a title, authors and a date after ``%`` (Pandoc).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from itertools import accumulate
+from json import JSONDecoder
 from typing import Any
 
-from ..formats.text import as_dict, parse_timestamp, storable
+from ..base import Unreadable
+from ..formats.dates import parse_timestamp
+from ..formats.text import as_dict, load_json, storable
 
 # Names in lower case; in those of dates, "_" stands for blanks and hyphens. The first property with
 # a value counts.
@@ -44,8 +52,11 @@ DEEPEST = 50
 LONGEST_LINE = 1000  # of properties that aren't valid YAML
 
 _BLOCK = re.compile(
-    r"\s*(?P<fence>---|\+\+\+)[ \t]*\n(?P<block>(?:.*\n)*?)(?:(?P=fence)|\.\.\.)[ \t]*(?:\n|\Z)"
+    r"\s*(?P<fence>---|\+\+\+)(?P<json>json)?[ \t]*\n"
+    r"(?P<block>(?:.*\n)*?)(?:(?P=fence)|\.\.\.)[ \t]*(?:\n|\Z)"
 )
+_HEADERS = re.compile(r"(title:[ \t]+\S.*\n(?:[ \t]*\S.*\n)*)[ \t]*(?:\n|\Z)", re.IGNORECASE)
+_PANDOC = re.compile(r"%[ \t]+(\S.*)\n(?:%[ \t]*(.*)\n)?(?:%[ \t]*(.*)\n)?")
 _DEEP_LINE = re.compile(rf"(?:[-?:][ \t]+){{{DEEPEST}}}")
 _SIMPLE_LINE = re.compile(r"(?P<name>[^\W\d_][\w-]{0,60}):(?:[ \t]+(?P<value>.*))?")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(?P<value>.+)")
@@ -59,27 +70,46 @@ class _Invalid(Exception):
 
 # python-frontmatter splits and parses in the same way, but raises on mistakes in properties that
 # are written by hand. Most of this module is about tolerating them.
-def split(text: str) -> tuple[dict[str, Any], str, str]:
+def split(text: str, *, fenced_only: bool = True) -> tuple[dict[str, Any], str, str]:
     """Return the properties by lower-case name, the text below them, and what is wrong with them.
 
     Invalid front matter stays in the text, so that no words are lost; but lines of it that can be
     read are also returned as properties.
     """
     if text.lstrip()[:3] not in ("---", "+++"):
-        return {}, text, ""
+        return ({}, text, "") if fenced_only else _without_fences(text)
     match = _BLOCK.match(text, 0, LONGEST)
     if match is None:
         return {}, text, ""
     block = match["block"]
     try:
-        properties = _toml(block) if match["fence"] == "+++" else _yaml(block)
-    except _Invalid as error:
+        parse = _toml if match["fence"] == "+++" else _json if match["json"] else _yaml
+        properties = parse(block)
+    except (_Invalid, Unreadable) as error:
         properties, is_whole = _simple_lines(block)
         if not is_whole:
             return properties, text, str(error)
     if properties is None:  # a text between two rules
         return {}, text, ""
     return properties, text[match.end() :].lstrip("\n"), ""
+
+
+def _without_fences(text: str) -> tuple[dict[str, Any], str, str]:
+    start, properties, end = text[:LONGEST], None, 0
+    if start[:1] == "{":
+        with suppress(ValueError, RecursionError):
+            loaded, end = JSONDecoder().raw_decode(start)
+            is_alone = not text[end:].partition("\n")[0].strip()
+            properties = _by_name(loaded) if is_alone else None
+    elif match := _HEADERS.match(start):
+        properties, is_whole = _simple_lines(match[1])
+        properties, end = properties if is_whole else None, match.end()
+    elif match := _PANDOC.match(start):
+        properties = dict(zip(("title", "author", "date"), match.groups()))
+        end = match.end()
+    if not properties or properties.keys().isdisjoint((*TITLES, *TAGS, *CREATED, *MODIFIED)):
+        return {}, text, ""  # these are somebody's words
+    return properties, text[end:].lstrip("\n"), ""
 
 
 def first(properties: Mapping[str, Any], names: Iterable[str]) -> str:
@@ -161,6 +191,10 @@ def _yaml(block: str) -> dict[str, Any] | None:
     if not loaded:
         return {}
     return _by_name(loaded) if isinstance(loaded, dict) else None
+
+
+def _json(block: str) -> dict[str, Any]:
+    return _by_name(as_dict(load_json(block.encode(errors="replace"))))
 
 
 def _toml(block: str) -> dict[str, Any]:

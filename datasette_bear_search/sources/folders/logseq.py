@@ -14,8 +14,9 @@ from urllib.parse import quote, unquote
 
 from ..files.archive import Archive, File
 from ..files.states import composed
+from ..formats.dates import parse_timestamp
 from ..formats.markdown_metadata import Metadata, suffix, without_code
-from ..formats.text import decode, parse_timestamp
+from ..formats.text import decode
 from . import NoteFolder, ParsedFile, front_matter, org
 
 SETTINGS_FOLDER = "logseq"

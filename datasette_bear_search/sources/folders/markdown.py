@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from ..base import Unreadable, checked_option, checked_texts
 from ..files.archive import LARGEST_NOTE, Archive, File
 from ..files.states import composed
 from ..formats.documents import is_template, parse_html
-from ..formats.keep import is_keep
+from ..formats.keep import is_page_of_keep
 from ..formats.markdown_metadata import suffix
 from ..formats.text import decode
 from . import INDEX_NAMES, NoteFolder, ParsedFile, front_matter, has_files, org
@@ -75,7 +74,7 @@ class MarkdownFolder(NoteFolder):
     def _list(self, *, include_trashed: bool) -> Archive:
         folder = super()._list(include_trashed=include_trashed)
         pages = {key: file for key, file in folder.files.items() if file.suffix in HTML}
-        of_keep = {key for key, file in pages.items() if _is_page_of_keep(file.path)}
+        of_keep = {key for key, file in pages.items() if is_page_of_keep(file.path, _start)}
         others = len(folder.files) - len(pages)
         built = tuple(_sites(pages) if others * FEWEST_SOURCES >= len(pages) else ())
         of_sites = {key for key in pages.keys() - of_keep if key.startswith(built)}
@@ -127,11 +126,9 @@ class MarkdownFolder(NoteFolder):
         return self.url.replace("{path}", quote(file.key)).replace("{absolute}", absolute)
 
 
-def _is_page_of_keep(path: str) -> bool:
-    # Google Takeout writes each of Keep's notes twice, but only the JSON says which are trash.
-    with suppress(OSError), open(os.path.splitext(path)[0] + ".json", "rb") as stream:
-        return is_keep(stream.read(LARGEST_NOTE))
-    return False
+def _start(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read(LARGEST_NOTE)
 
 
 def _sites(pages: Mapping[str, File]) -> list[str]:

@@ -1,11 +1,17 @@
-"""Dates in words and in the scripts of East Asia → numbers: "5. Januar 2024", "2024年1月5日"."""
+"""Dates as people and programs write them → ISO 8601 in UTC."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from datetime import datetime, timezone
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
+
+# Seconds from 1970 to 2001, the epoch of Core Data and thus of every Mac app.
+APPLE_EPOCH = 978_307_200
+
+_LONGEST = 100  # characters
 
 # The beginnings of the months' names in 25 languages, a month a line. Words that mean different
 # months in two of them are left out, as "listopad" in Croatian, Polish and Ukrainian.
@@ -24,60 +30,137 @@ nov noi marras kas νοε ноя ное נובמבר نوفمبر नवंब�
 dec dez dic des gru prosin joulu ara δεκ дек груд דצמבר ديسمبر दिसंबर दिसम्बर
 """
 
-_WORD = re.compile(r"[^\s\d.,;:()'’/_-]+")
-_TIME = re.compile(r"(\d{1,2})(?:[:h]|\.(?=\d\d(?:\D|\Z)))(\d{2})(?::(\d{2}))?", re.ASCII)
-_HALF = re.compile(r"\b[ap]\.?m\b", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+", re.ASCII)
-_YEAR = re.compile(r"(?:1[89]|20)\d\d", re.ASCII)
-# 5.1.2024, and "ngày 5 tháng 1 năm 2024" in Vietnamese, where months have numbers
-_DOTTED = re.compile(
-    r"(?:ngày\s)?(\d{1,2})(?:\.\s?|\stháng\s)(\d{1,2})(?:\.\s?|,?\s(?:năm\s)?)(\d{4})", re.I
+_ZONE = r"(?P<zone>Z|(?:UTC|GMT)?\s?(?P<sign>[+-])(?P<ahead>\d{1,2}):?(?P<by>\d{2})?|UTC|GMT)?"
+# Nearly all dates match this: 2024-05-01, 2024/5/1 9:30, 2024-05-01T09:30:00.123+02:00.
+_ISO = re.compile(
+    r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})"
+    r"(?:[T\s]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?\s*"
+    rf"{_ZONE})?",
+    re.IGNORECASE | re.ASCII,
 )
-_EASTERN = re.compile(
-    r"(\d{4})\s?[年년]\s?(\d{1,2})\s?[月월]\s?(\d{1,2})\s?[日일号號]"
-    r"(?:[^\d:]*?(上午|下午|晚上|午前|午後|오전|오후)?\s?"
-    r"(\d{1,2})\s?[:時时點点시]\s?(?:(\d{1,2})\s?[分분]?(?::(\d\d))?)?)?",
-    re.ASCII,
+# 20240501, 202405010930, 20240501T093000Z
+_COMPACT = re.compile(
+    r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})"
+    rf"(?:T?(?P<hour>\d{{2}})(?P<minute>\d{{2}})(?P<second>\d{{2}})?{_ZONE})?",
+    re.IGNORECASE | re.ASCII,
+)
+_SECONDS = re.compile(r"\d{9,10}|\d{13}", re.ASCII)
+
+# A link to a daily note, quoted or with a label.
+_LINKED = re.compile(r"[\"']*\[\[(?:[^\[\]|]*/)?([^\[\]|/]+)(?:\|[^\[\]]*)?\]\][\"']*")
+# What programs and people add: Notion's "@", brackets, and the names of time zones and weekdays.
+_NOISE = re.compile(r"^[@<\[]+|[>\]]+$|\s*(?:\((?!GMT|UTC)[^()]*\)|\[[\w/]+\]$)")
+# 2024年1月5日, 2024. 1. 5.; 5.1.2024; "ngày 5 tháng 1 năm 2024" in Vietnamese, where months have
+# numbers; 25/12/2024, 12/25/2024 and 5/5/2024, but not 1/5/2024, which may be either of two days.
+_DAYS = [
+    re.compile(pattern, re.IGNORECASE | re.ASCII)
+    for pattern in (
+        r"(?<!\d)(?P<year>\d{4})\s?[-/.年년]\s?(?P<month>\d{1,2})\s?[-/.月월]\s?(?P<day>\d{1,2})"
+        r"(?!\d)\s?(?:T(?=\d)|[日일号號.,])?",
+        r"(?<!\d)(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})(?!\d)",
+        r"(?:ngày\s)?(?P<day>\d{1,2})\stháng\s(?P<month>\d{1,2}),?\s(?:năm\s)?(?P<year>\d{4})",
+        r"(?<!\d)(?P<day>1[3-9]|2\d|3[01])[-/](?P<month>\d{1,2})[-/](?P<year>\d{4})(?!\d)",
+        r"(?<!\d)(?P<month>\d{1,2})[-/](?P<day>(?P=month)|1[3-9]|2\d|3[01])[-/](?P<year>\d{4})(?!\d)",
+    )
+]
+_TIME = re.compile(
+    r"(?P<eastern>上午|下午|晚上|午前|午後|오전|오후)?\s?(?<!\d)(?P<hour>\d{1,2})\s?"
+    r"(?:(?::|\.(?=\d\d(?:\D|\Z)))(?P<minute>\d{2})|[h時时點点시]\s?(?P<minutes>\d{1,2})?\s?[分분]?"
+    r"|(?=\s?[ap]\.?m\b))"
+    r"(?::(?P<second>\d{2})(?:[.,]\d+)?)?(?!\d)\s?(?P<half>[ap]\.?m\b\.?)?\s*\(?"
+    rf"{_ZONE}\)?",
+    re.IGNORECASE | re.ASCII,
 )
 _AFTERNOON = ("下午", "晚上", "午後", "오후")
+_NUMBER = re.compile(r"\d+", re.ASCII)
+_YEAR = re.compile(r"(?:1[89]|20)\d\d", re.ASCII)
+_WORD = re.compile(r"[^\s\d.,;:()'’/_-]+")
+# Words beside a day in numbers: the weekday, and what goes before a time.
+MOST_WORDS = 3
 
 
-def parse(text: str) -> datetime | None:
-    """Return the moment that a text in any of these languages means; None for other texts.
+def parse_timestamp(value: object) -> str | None:
+    """Return the moment that a text means, or None if it isn't a date or is ambiguous.
 
-    :raises ValueError: if the text names no day of the calendar
+    A time without a zone is local time. A day without a time is noon in UTC, which is the same day
+    nearly everywhere.
     """
-    text = unicodedata.normalize("NFKC", text)
-    if _HALF.search(text):
+    text = str(value).strip() if value is not None else ""
+    if not text or len(text) > _LONGEST:
         return None
-    if match := _EASTERN.match(text):
-        year, month, day, half, hour, minute, second = match.groups()
-        if half and hour:
-            hour = str(int(hour) % 12 + 12 * (half in _AFTERNOON))
-        return moment((year, month, day), hour, minute, second)
-    dotted = _DOTTED.match(text)
-    rest = text[dotted.end() :] if dotted else text
+    with suppress(ValueError, OverflowError, OSError):
+        if match := _ISO.fullmatch(text) or _COMPACT.fullmatch(text):
+            return _iso(_moment(match.groupdict()))
+        if _SECONDS.fullmatch(text):
+            return timestamp_from_seconds(int(text) / (1000 if len(text) > 10 else 1))
+        if match := _LINKED.fullmatch(text):
+            return parse_timestamp(match[1].removesuffix(".md"))
+        text = unicodedata.normalize("NFKC", text)
+        text = "".join(str(int(each)) if each.isdecimal() else each for each in text)
+        plain = _NOISE.sub("", text).strip()
+        compact = _COMPACT.fullmatch(plain)
+        parts = compact.groupdict() if compact else _parts(plain)
+        return _iso(_moment(parts)) if parts else None
+    return None
+
+
+def first_timestamp(values: Mapping[str, object], names: Iterable[str]) -> str | None:
+    """Return the first valid date among the named values, or None."""
+    return next(filter(None, (parse_timestamp(values.get(name)) for name in names)), None)
+
+
+def timestamp_from_seconds(seconds: float) -> str | None:
+    """Return the moment that is ``seconds`` after 1970; None if it is out of range."""
+    try:
+        return _iso(datetime.fromtimestamp(seconds, timezone.utc))
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def later(created: str | None, modified: str | None) -> str | None:
+    """Return when a note was modified, which is never before it was created."""
+    return max(created, modified) if created and modified else modified
+
+
+def _parts(text: str) -> dict[str, str | None] | None:
+    """Return the parts of a date and time in any order, as the groups of the expressions above."""
+    day = next(filter(None, (pattern.search(text) for pattern in _DAYS)), None)
+    rest = text.replace(day[0], " ", 1) if day else text
     time = _TIME.search(rest)
-    clock = time.groups() if time else ()
     rest = rest.replace(time[0], " ", 1) if time else rest
-    numbers = sorted(_NUMBER.findall(rest), key=len)
-    if dotted:
-        return None if numbers else moment(dotted.groups()[::-1], *clock)
-    months = [month for month in map(_month, _WORD.findall(_plain(rest))) if month]
+    words, numbers = _WORD.findall(_plain(rest)), sorted(_NUMBER.findall(rest), key=len)
+    parts: dict[str, str | None] = time.groupdict() if time else {}
+    if day:
+        is_date = not numbers and len(words) <= MOST_WORDS and all(map(str.isalpha, words))
+        return parts | day.groupdict() if is_date else None
+    months = [month for month in map(_month, words) if month]
     if len(months) == 2 and months[0] == _MARCH:  # Tuesday: mardi, martes, martedì, marți
         del months[0]
     if len(months) != 1 or len(numbers) != 2 or not _YEAR.fullmatch(numbers[1]):
         return None
-    return moment((numbers[1], str(months[0]), numbers[0]), *clock)
+    return parts | {"year": numbers[1], "month": str(months[0]), "day": numbers[0]}
 
 
-def moment(day: Iterable[str], *time: str | None) -> datetime:
-    """Return a moment in local time, or noon in UTC if there is no time. Raise ValueError."""
-    year, month, of_month = map(int, day)
-    if not (time and time[0]):
-        return datetime(year, month, of_month, 12, tzinfo=timezone.utc)
-    hour, minute, second = (int(part or 0) for part in time)
-    return datetime(year, month, of_month, hour, minute, second)
+def _moment(parts: Mapping[str, str | None]) -> datetime:
+    """Return a moment in local time if there is no zone, or noon in UTC if there is no time."""
+    year, month, day = (int(parts[name] or 0) for name in ("year", "month", "day"))
+    if not parts.get("hour"):
+        return datetime(year, month, day, 12, tzinfo=timezone.utc)
+    names = ("minutes", "minute", "second", "ahead", "by")
+    minutes, minute, second, ahead, by = (int(parts.get(name) or 0) for name in names)
+    hour, half = int(parts["hour"] or 0), parts.get("half") or parts.get("eastern")
+    if half:
+        hour = hour % 12 + 12 * (half in _AFTERNOON or half[0] in "pP")
+    moment = datetime(year, month, day, hour, minute or minutes, second)
+    if parts.get("zone"):
+        offset = timedelta(hours=ahead, minutes=by) * (-1 if parts["sign"] == "-" else 1)
+        moment = moment.replace(tzinfo=timezone(offset))
+    return moment
+
+
+def _iso(moment: datetime) -> str:
+    # Not strftime("%Y"), which on some systems doesn't pad years before 1000 with zeros.
+    return moment.astimezone(timezone.utc).isoformat(timespec="seconds")[:19] + "Z"
 
 
 def _plain(text: str) -> str:
@@ -91,11 +174,11 @@ _MONTHS = {
     for month, names in enumerate(_NAMES.strip().split("\n"), 1)
     for name in names.split()
 }
-_LONGEST, _MARCH = max(map(len, _MONTHS)), 3
+_LONGEST_MONTH, _MARCH = max(map(len, _MONTHS)), 3
 
 
 def _month(word: str) -> int | None:
     # The longest beginning counts: "marras" is November in Finnish.
     word = word.removeprefix("ב")  # "in", which Hebrew writes in one word
-    beginnings = (word[:length] for length in range(min(len(word), _LONGEST), 2, -1))
+    beginnings = (word[:length] for length in range(min(len(word), _LONGEST_MONTH), 2, -1))
     return next((_MONTHS[it] for it in beginnings if it in _MONTHS), None)

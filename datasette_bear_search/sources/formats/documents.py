@@ -12,8 +12,8 @@ from ...text.markdown import words_of
 from ..base import SourceError, Unreadable
 from ..files.archive import MEGABYTE
 from ..files.opening import open_zip
+from .dates import first_timestamp
 from .markdown_metadata import leading_heading
-from .text import first_timestamp
 
 # Characters times the deepest nesting. Worse pages keep only their words: quotes and lists indent
 # each line, and 100,000 paragraphs in 90 nested quotes took 18 s.

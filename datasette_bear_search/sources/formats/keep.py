@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
+from urllib.parse import quote
 
 from ...notes import Note
 from ..base import Unreadable
+from .dates import timestamp_from_seconds
 from .markdown_metadata import as_markdown, note_from_markdown
-from .text import as_dict, as_dicts, as_text, load_json, timestamp_from_seconds
+from .text import as_dict, as_dicts, as_text, load_json
 
 # Only Keep's objects have one of the first fields, and at least one of the others.
 _OWN = ("isTrashed", "userEditedTimestampUsec")
@@ -21,6 +26,13 @@ def is_keep(content: bytes) -> bool:
     except Unreadable:
         return False
     return any(name in fields for name in _OWN) and any(name in fields for name in _FIELDS)
+
+
+def is_page_of_keep(path: str, read: Callable[[str], bytes]) -> bool:
+    """Return whether a page is that of a note: only the JSON beside it says which are trash."""
+    with suppress(KeyError, OSError, Unreadable):
+        return is_keep(read(os.path.splitext(path)[0] + ".json"))
+    return False
 
 
 def keep_note(key: str, content: bytes, stamp: str) -> Note:
@@ -55,7 +67,7 @@ def keep_body(fields: dict[str, Any]) -> str:
     links = [
         f"[{_line(link.get('title'))}]({address})"
         for link in as_dicts(fields.get("annotations"))
-        if (address := as_text(link.get("url"))) and not set(address) & set(" \n()<>")
+        if "://" in (address := quote(as_text(link.get("url")), safe="/:?#@!$&'*+,;=%[]~"))
     ]
     files = [
         f"File: {name}"

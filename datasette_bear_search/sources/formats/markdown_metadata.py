@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from ...notes import Note, Tag
 from ...text.markdown import FENCE, plain_text, wiki_links, without_attributes
-from .text import later, parse_timestamp
+from .dates import later, parse_timestamp
 
 # One or two backticks, the text, as many again. It begins with a plain character, as _TAG does.
 _INLINE_CODE = re.compile(r"`(?<!``)(`?)(?!`)[^`\n]+`\1(?!`)")

@@ -1,17 +1,14 @@
-"""Other programs' bytes, dates and JSON → text, timestamps and values that a note can hold."""
+"""Other programs' bytes and JSON → text and values that a note can hold."""
 
 from __future__ import annotations
 
 import codecs
 import json
 import re
-from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import datetime, timezone
 from typing import Any
 
 from ..base import Unreadable
-from . import dates
 
 # --- Bytes → text
 
@@ -41,7 +38,10 @@ _DECLARED = re.compile(
     rb"<(?:meta|\?xml)\b[^<>]{0,300}?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{2,40})",
     re.IGNORECASE,
 )
-_HIGH_BYTES = re.compile(rb"[\x80-\xff]{2,}")
+_HIGH_BYTES = re.compile(rb"[\x80-\xff]{3,}")  # but "öß" in German
+# In the encodings of Japanese, the syllables that each sentence has; and all that Hebrew has.
+_KANA = re.compile("[\u3041-\u30fe]")
+_HEBREW = bytes(range(128)) + bytes(range(0xE0, 0xFB))
 
 # Bytes that aren't UTF-8 as Python's "surrogateescape" decodes them, and all other characters.
 _STRAY = re.compile("[\udc80-\udcff]+")
@@ -164,6 +164,13 @@ def _guess(data: bytes) -> str:
     clustered = sum(map(len, _HIGH_BYTES.findall(data)))
     if clustered == 0 or (high < 0.3 * len(data) and clustered < 0.5 * high):
         return _WESTERN
+    # Two languages that charset-normalizer doesn't recognize from a sentence or two.
+    if not data.translate(None, delete=_HEBREW):
+        return "cp1255"
+    for encoding in ("cp932", "euc_jp"):
+        with suppress(UnicodeDecodeError):
+            if 8 * len(_KANA.findall(data.decode(encoding))) > high:
+                return encoding
     # The import takes 30 ms, and few files need it.
     from charset_normalizer import from_bytes
 
@@ -172,135 +179,6 @@ def _guess(data: bytes) -> str:
         sample = sample[: sample.rfind(b"\n") + 1] or sample
     best = from_bytes(sample, cp_isolation=_OTHER_SCRIPTS).best()
     return best.encoding if best else _WESTERN
-
-
-# --- Dates as people and programs write them → ISO 8601 in UTC
-
-# Nearly all dates match this: 2024-05-01, 2024/5/1 9:30, 2024-05-01T09:30:00.123+02:00.
-_ISO = re.compile(
-    r"""(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})
-    (?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|[+-]\d{2}:?(?:\d{2})?)?
-    (?:([AP])\.?M\.?)?)?""",
-    re.VERBOSE | re.IGNORECASE | re.ASCII,
-)
-# 20240501, 202405010930, 20240501T093000Z
-_COMPACT = re.compile(
-    r"(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{4})?)?", re.IGNORECASE | re.ASCII
-)
-_SECONDS = re.compile(r"\d{9,10}|\d{13}", re.ASCII)
-# Dates without a year are rejected, because a parser would assume the current one.
-_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d{2}(?!\d)", re.ASCII)
-
-# A link to a daily note, quoted or with a label.
-_LINKED = re.compile(r"[\"']*\[\[(?:[^\[\]|]*/)?([^\[\]|/]+)(?:\|[^\[\]]*)?\]\][\"']*")
-# What programs and people add: Notion's "@", brackets, "GMT" or the zone's name, and the weekday
-# after a day.
-_NOISE = re.compile(
-    r"^[@<\[]+|[>\]]+$|(?:GMT|UTC)(?=[+-]\d)|\s*(?:\([^()]*\)|\[[\w/]+\]$)"
-    r"|(?<=\d\d\d\d[-/]\d\d[-/]\d\d)\s+[^\W\d_]+\.?(?=\s|$)"
-)
-_ZONE_HOUR = re.compile(r"(?<=[ \d][+-])\d$", re.ASCII)
-
-_LONGEST_DATE = 100  # characters
-
-# Seconds from 1970 to 2001, the epoch of Core Data and thus of every Mac app.
-APPLE_EPOCH = 978_307_200
-
-
-def parse_timestamp(value: object) -> str | None:
-    """Return the moment that a text means, or None if it isn't a date or is ambiguous.
-
-    A time without a zone is local time. A day without a time is noon in UTC, which is the same day
-    nearly everywhere.
-    """
-    text = str(value).strip() if value is not None else ""
-    if not text or len(text) > _LONGEST_DATE:
-        return None
-    try:
-        if match := _ISO.fullmatch(text) or _COMPACT.fullmatch(text):
-            return _iso(_from_parts(*match.groups()))
-        if _SECONDS.fullmatch(text):
-            return timestamp_from_seconds(int(text) / (1000 if len(text) > 10 else 1))
-        if match := _LINKED.fullmatch(text):
-            return parse_timestamp(match[1].removesuffix(".md"))
-        plain = _NOISE.sub("", text if text.isascii() else _with_western_digits(text))
-        plain = _ZONE_HOUR.sub(r"0\g<0>", plain)
-        if plain.strip() != text:
-            return parse_timestamp(plain)
-        moment = _parsed_by_dateutil(text) or dates.parse(text)
-        return _iso(moment) if moment else None
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def first_timestamp(values: Mapping[str, object], names: Iterable[str]) -> str | None:
-    """Return the first valid date among the named values, or None."""
-    return next(filter(None, (parse_timestamp(values.get(name)) for name in names)), None)
-
-
-def timestamp_from_seconds(seconds: float) -> str | None:
-    """Return the moment that is ``seconds`` after 1970; None if it is out of range."""
-    try:
-        return _iso(datetime.fromtimestamp(seconds, timezone.utc))
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def _with_western_digits(text: str) -> str:
-    return "".join(str(int(each)) if each.isdecimal() else each for each in text)
-
-
-def later(created: str | None, modified: str | None) -> str | None:
-    """Return when a note was modified, which is never before it was created."""
-    return max(created, modified) if created and modified else modified
-
-
-def _from_parts(
-    year: str,
-    month: str,
-    day: str,
-    hour: str | None,
-    minute: str,
-    second: str,
-    zone: str | None,
-    half: str | None = None,
-) -> datetime:
-    if hour and half:
-        hour = str(int(hour) % 12 + 12 * (half in "Pp"))
-    moment = dates.moment((year, month, day), hour, minute, second)
-    if zone:
-        digits = zone.replace(":", "")
-        offset = "+0000" if digits.upper() in ("Z", "UTC") else digits.ljust(5, "0")
-        moment = moment.replace(tzinfo=datetime.strptime(offset, "%z").tzinfo)
-    return moment
-
-
-def _parsed_by_dateutil(text: str) -> datetime | None:
-    """Parse "May 1, 2024 9:30 AM", but not "1/5/2024", which may mean either of two days."""
-    if not _YEAR.search(text):
-        return None
-    # The import takes 20 ms, and few files need it.
-    from dateutil import parser
-
-    # dateutil takes missing parts from the default, so two defaults reveal a missing day or time.
-    try:
-        readings = {
-            parser.parse(text, default=default, dayfirst=day_first)
-            for day_first in (False, True)
-            for default in (datetime(2000, 1, 1, 1, 1), datetime(2000, 2, 2, 2, 2))
-        }
-    except (ValueError, OverflowError):
-        return None
-    if len({moment.date() for moment in readings}) != 1:
-        return None
-    moment = readings.pop()
-    # If two differ, the text has no time.
-    return moment.replace(hour=12, minute=0, second=0, tzinfo=timezone.utc) if readings else moment
-
-
-def _iso(moment: datetime) -> str:
-    # Not strftime("%Y"), which on some systems doesn't pad years before 1000 with zeros.
-    return moment.astimezone(timezone.utc).isoformat(timespec="seconds")[:19] + "Z"
 
 
 # --- JSON in which any value may be missing or have the wrong type

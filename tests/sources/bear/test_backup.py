@@ -235,6 +235,12 @@ def test_a_single_bundle_and_a_pack_are_read(tmp_path: Path) -> None:
     assert (notes[0].title, notes[0].key) == ("One", "ID-1")
 
 
+def test_a_folder_with_a_backup_of_bear_1_is_recognized(tmp_path: Path) -> None:
+    zip_of(tmp_path / "Notes.bearbk", bundle("A", "# A"))
+    assert BearBackup.reads(str(tmp_path))
+    assert read(BearBackup(tmp_path)).keys() == {"A"}
+
+
 def test_a_folder_of_bundles_and_packs_is_read(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "notes", {**bundle("A", "# A"), **bundle("sub/B", "# B")})
     zip_of(folder / "C.textpack", bundle("C", "# C"))

@@ -11,6 +11,7 @@ import pytest
 from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.notes import LONGEST_TITLE, Note, Tag
 from datasette_bear_search.sources.bear import BearLibrary
+from datasette_bear_search.sources.registry import kind_of
 from tests.support.bear_libraries import bear_library, day, edit, read_notes, tag_names
 
 SHARED = os.environ.get("BEAR_SEARCH_SHARED")
@@ -28,6 +29,11 @@ def test_a_note_comes_with_its_title_and_the_text_below_it(path: Path) -> None:
     bear_library(path, [BearNote(text="# Tomatoes\n\nWater them daily.\nPrune in July.")])
     (note,) = BearLibrary(path).read()
     assert (note.title, note.body) == ("Tomatoes", "Water them daily.\nPrune in July.")
+
+
+def test_a_note_about_another_apps_tables_makes_no_other_database(path: Path) -> None:
+    bear_library(path, [BearNote(text="# Joplin\nIts table is note_resources.")])
+    assert kind_of(str(path)) == kind_of(str(path.parent)) == "bear"
 
 
 def test_the_order_of_notes_is_that_of_the_library(path: Path) -> None:

@@ -155,7 +155,11 @@ def test_a_file_a_folder_and_a_zip_file_are_recognized(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("xml", "keys", "reason"),
     [
-        (enex(enex_note())[:-60], [], "a.enex: Roof: no valid XML (unclosed CDATA"),
+        (
+            enex(enex_note())[:-60],
+            ["20240501T093000Z"],
+            "a.enex: Roof: no valid XML (unclosed CDATA",
+        ),
         (enex(enex_note(), "<note><title>a</b>"), ["20240501T093000Z"], "a.enex: a: no valid XML"),
         ("{}", [], "a.enex: no note in it"),
         (enex("<note><title>&nbsp;\x0bRoof</title></note>"), ["Roof"], ""),
@@ -164,7 +168,7 @@ def test_a_file_a_folder_and_a_zip_file_are_recognized(tmp_path: Path) -> None:
                 '"http://xml.evernote.com/pub/evernote-export4.dtd"', ""
             )
             + "<note><title>&b;</title></note></en-export>",
-            [""],
+            ["&b;"],
             "",
         ),
         (
@@ -173,7 +177,7 @@ def test_a_file_a_folder_and_a_zip_file_are_recognized(tmp_path: Path) -> None:
                 '[<!ENTITY x SYSTEM "file:///etc/passwd">]',
             )
             + "<note><title>&x;</title></note></en-export>",
-            [""],
+            ["&x;"],
             "",
         ),
     ],
@@ -220,7 +224,7 @@ def test_a_damaged_note_costs_no_other(tmp_path: Path, note: str, words: str) ->
     assert bodies.keys() >= {"First", "Third"}
     assert words in bodies.get("Damaged <1>", "")
     [line] = source.skipped
-    assert line.startswith("a.enex: Damaged &lt;1&gt;: no valid XML")
+    assert line.startswith("a.enex: Damaged <1>: no valid XML")
 
 
 def test_names_of_files_are_words(tmp_path: Path) -> None:

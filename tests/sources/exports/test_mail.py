@@ -290,6 +290,38 @@ def test_only_threads_with_a_new_message_are_read_again(tmp_path: Path) -> None:
     assert [note.key for note in again[1:]] == ["<2@example.org>"]
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_for_each_message_is_read_like_a_mailbox(tmp_path: Path, packed: bool) -> None:
+    first, answer = (text.partition(b"\n")[2] for text in (message(1), message(2, "Badly", 1)))
+    files = {"a.eml": b"\xef\xbb\xbf" + first, "Roof/b.eml": answer, "Papierkorb/c.eml": message(3)}
+    place = (zip_of if packed else folder_of)(tmp_path / "mail.zip", files)
+    assert kind_of(str(place)) == "mail"
+    [note] = Mailbox(place).read()
+    assert (note.title, tag_names(note)) == ("The roof of Zoë", ["Roof"])
+    assert "It leaks" in note.body
+    assert "Badly" in note.body
+
+
+def test_a_maildir_says_what_was_thrown_away(tmp_path: Path) -> None:
+    names = ("new/1.M1.host", "cur/2.M2.host:2,RS", "cur/3.M3.host:2,ST")
+    messages = {name: message(int(name[4]), Subject=name[4]) for name in names}
+    files = {name: messages[name].partition(b"\n")[2] for name in names}
+    place = folder_of(tmp_path, {**files, "tmp/x": b""})
+    assert kind_of(str(place)) == "mail"
+    assert read(Mailbox(place)).keys() == {"1", "2"}
+
+
+def test_the_date_is_that_of_the_post_where_the_message_has_none(tmp_path: Path) -> None:
+    received = "from a by b; Wed, 01 May 2024 11:30:00 +0200"
+    assert only(tmp_path, message(1, Date="", Received=received)).created == "2024-05-01T09:30:00Z"
+
+
+def test_messages_of_one_moment_stay_in_their_order(tmp_path: Path) -> None:
+    answer = message(2, "Answer", 1, Date="Wed, 01 May 2024 11:30:00 +0200")
+    note = only(tmp_path, message(1, "Question"), answer)
+    assert note.body.index("Question") < note.body.index("Answer")
+
+
 def test_a_file_a_folder_and_a_takeout_are_recognized(tmp_path: Path) -> None:
     path = mbox(tmp_path / "a", message(1))
     takeout = zip_of(

@@ -160,9 +160,16 @@ def test_files_and_pictures_are_known_by_name(export) -> None:
         {"name": "seeds.pdf", "mimetype": "application/pdf"},
     ]
     note = only(export(says("", files=files)))
-    assert note.title == "#garden: Plan of the beds seeds.pdf"
-    assert note.body == "**Ada:** File: Plan of the beds\n\nFile: seeds.pdf"
+    assert note.title == "#garden: Plan of the beds, plan.png seeds.pdf"
+    assert note.body == "**Ada:** File: Plan of the beds, plan.png\n\nFile: seeds.pdf"
     assert (note.has_image, note.has_file) == (True, True)
+
+
+def test_an_export_may_have_direct_messages_only(tmp_path: Path) -> None:
+    files = {"users.json": SLACK_USERS, "dms.json": [{"id": "D1", "members": ["U1"]}]}
+    path = zip_of(tmp_path / "dms.zip", {**files, "D1/2024-05-01.json": [says("Water")]})
+    assert SlackExport.reads(str(path))
+    assert only(SlackExport(path)).title == "Ada: Water"
 
 
 def test_a_message_that_was_passed_on_says_what_that_said(export) -> None:

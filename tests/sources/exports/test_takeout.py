@@ -251,6 +251,19 @@ def test_a_note_in_keeps_trash_is_read_only_when_asked_for(tmp_path: Path) -> No
     assert read(source, include_trashed=True)["A"].trashed
 
 
+@pytest.mark.parametrize("name", ["Trash", "Papierkorb", "Corbeille", "Корзина", "ゴミ箱"])
+def test_what_lies_in_drives_trash_is_read_only_when_asked_for(tmp_path: Path, name: str) -> None:
+    source = export(tmp_path, {f"Drive/{name}/Old/a.txt": "x", f"Drive/Old/{name}.txt": "y"})
+    assert read(source).keys() == {name}
+    assert read(source, include_trashed=True)["a"].trashed
+
+
+def test_a_link_of_keeps_may_have_parentheses(tmp_path: Path) -> None:
+    links = [{"title": "Apple", "url": "https://a.example/Apple_(fruit) é"}]
+    body = keep(tmp_path, title="A", annotations=links).body
+    assert body == "[Apple](https://a.example/Apple_%28fruit%29%20%C3%A9)"
+
+
 def test_other_files_in_keeps_folder_are_left_alone(tmp_path: Path) -> None:
     files = {
         "Keep/a.json": {"title": "A"},
@@ -325,6 +338,11 @@ def test_keeps_folder_alone_is_recognized(tmp_path: Path) -> None:
     assert read(Takeout(folder)).keys() == {"Peas"}
     vault = folder_of(tmp_path / "v", {"a.json": {"title": "x"}, "a.md": "x"})
     assert kind_of(str(vault)) == "markdown"
+
+
+def test_notes_beside_keeps_make_it_another_archive(tmp_path: Path) -> None:
+    note = {"textContent": "x", "isTrashed": True, "userEditedTimestampUsec": 1}
+    assert kind_of(str(zip_of(tmp_path / "a.zip", {"x/a.json": note, "b.md": "y"}))) == "zip"
 
 
 def test_drive_and_mail_are_known_by_their_files(tmp_path: Path) -> None:

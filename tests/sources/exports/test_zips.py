@@ -99,6 +99,23 @@ def test_notions_pages_lose_their_ids_and_keep_their_properties(
     assert [link.key for link in found[table].links] == [page]
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_pictures_in_an_archive_are_shown(tmp_path: Path, nested: bool) -> None:
+    files = {**NOTION, f"Export-0a/Home {HOME}.md": f"![](Home%20{HOME}/Roof.png) [[other.png]]"}
+    packed = {"Export-0a-Part-1.zip": inner(files)} if nested else files
+    home = notes(tmp_path, packed)[f"Home {HOME}.md"]
+    [file] = home.linked_files
+    assert (file.target, home.has_image) == ("Home/Roof.png", True)
+    with NotesZip(tmp_path / "notes.zip").open_linked(file.place) as stream:
+        assert stream.read() == b"\x89PNG"
+
+
+def test_an_archive_of_org_files_is_recognized(tmp_path: Path) -> None:
+    path = zip_of(tmp_path / "org.zip", {"a.org": "#+title: Roof\n"})
+    assert kind_of(str(path)) == "zip"
+    assert [note.title for note in NotesZip(path).read()] == ["Roof"]
+
+
 def test_pages_of_one_name_keep_their_ids(tmp_path: Path) -> None:
     files = {f"a/Day {name}.md": "# Day" for name in (ROOF, TWIN)}
     files[f"a/Home {HOME}.md"] = f"[Day](Day%20{TWIN}.md)"

@@ -306,6 +306,21 @@ def test_no_markup_takes_long(tmp_path: Path, unit: str) -> None:
     assert time.process_time() - started < 15  # quadratic time would be minutes
 
 
+@pytest.mark.parametrize(
+    ("name", "link"),
+    [
+        ("Iğdır", "IĞDIR"),
+        ("IĞDIR", "ığdır"),
+        ("İzmir", "izmir"),
+        ("İZMİR", "İzmir"),
+        ("Maß", "MASS"),
+    ],
+)
+def test_links_ignore_case_in_turkish_and_german_too(tmp_path: Path, name: str, link: str) -> None:
+    notes = read(ObsidianVault, vault(tmp_path, {f"{name}.md": "", "a.md": f"[[{link}]]"}))
+    assert link_keys(notes["a.md"]) == [f"{name}.md"]
+
+
 # What is read again
 
 

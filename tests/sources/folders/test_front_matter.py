@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datasette_bear_search.sources.folders import front_matter
-from tests.support.note_folders import markdown, tag_names
+from tests.support.note_folders import markdown, obsidian, tag_names
 
 
 def test_title_tags_and_dates_come_from_the_front_matter(tmp_path: Path) -> None:
@@ -23,6 +23,51 @@ def test_title_tags_and_dates_come_from_the_front_matter(tmp_path: Path) -> None
     assert note.body == "Two by four feet.\n"
     assert tag_names(note) == ["garden", "spring"]
     assert (note.created, note.modified) == ("2024-05-01T12:00:00Z", "2024-05-03T09:30:00Z")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{\n\t"title": "Tea",\n  "tags": ["a", "b"],\n  "date": "2024-05-01"\n}\n\n',
+        '---json\n{"title": "Tea", "tags": ["a", "b"],\n"date": "2024-05-01"}\n---\n',
+        '---\n{\n\t"title": "Tea", "tags": "a, b", "date": "2024-05-01"\n}\n---\n',
+        "Title: Tea\nTags: a, b\nDate: 2024-05-01 09:30\n\n",
+        "title: Tea\nkeywords: a, b\ndate: May 1, 2024\n\n",
+    ],
+    ids=["Hugo", "named", "fenced", "Pelican", "MultiMarkdown"],
+)
+def test_properties_are_read_as_other_programs_write_them(tmp_path: Path, written: str) -> None:
+    note = markdown(tmp_path, f"{written}Text {{x}}\n")
+    assert (note.title, note.body) == ("Tea", "Text {x}\n")
+    assert tag_names(note) == ["a", "b"]
+    assert (note.created or "")[:10] == "2024-05-01"
+
+
+def test_obsidian_knows_no_such_properties(tmp_path: Path) -> None:
+    note = obsidian(tmp_path, "Title: Tea\n\nText")
+    assert (note.title, note.body) == ("Note", "Title: Tea\n\nText")
+
+
+def test_a_note_is_in_the_trash_in_any_format(tmp_path: Path) -> None:
+    for start in ("---\ndeleted: true\n---\n", "+++\ndeleted = true\n+++\n"):
+        with pytest.raises(KeyError):
+            markdown(tmp_path, f"{start}Text")
+
+
+def test_pandocs_block_of_a_title_is_read(tmp_path: Path) -> None:
+    note = markdown(tmp_path, "% Tea\n% Ada; Bob\n% 2024-05-01\n\nText\n")
+    assert (note.title, note.body) == ("Tea", "- author: Ada; Bob\n\nText\n")
+    assert note.created == "2024-05-01T12:00:00Z"
+    assert markdown(tmp_path, "% Tea\n%\n% 2024-05-01\n\nText").created == note.created
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1}\n', '{"title": "x"', '{"title": "x"} is JSON', "{title}\n", "[1]\n", "{" * 9000,
+     "Title: and more of a sentence\nthat goes on\n", "Note: x\n\ny", "%x\ny", "% of it all is 5"],
+)  # fmt: skip
+def test_words_that_only_look_like_properties_stay_in_the_text(text: str) -> None:
+    assert front_matter.split(text, fenced_only=False) == ({}, text, "")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from datasette_bear_search.sources.base import Unchanged
 from datasette_bear_search.sources.folders import org
 from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
-from datasette_bear_search.sources.formats.text import parse_timestamp
+from datasette_bear_search.sources.formats.dates import parse_timestamp
 from datasette_bear_search.sources.registry import kind_of
 from tests.support.bear_libraries import tag_names
 from tests.support.note_folders import graph, link_keys, write_files
