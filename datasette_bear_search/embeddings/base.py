@@ -325,8 +325,8 @@ class Embedder(Model):
         [vector] = self._vectors([text], is_query=True)
         if vector is None:
             [is_known] = self._run([text], self.knows)
-            why = "can't embed this query" if is_known else "doesn't know most of this text"
-            raise ModelUnavailable(f"The model {self.name} {why}. Use other words.")
+            why = "can't embed this query" if is_known else "doesn't know most of these words"
+            raise ModelUnavailable(f"The model {self.name} {why}.")
         return vector
 
     def _vectors(self, texts: Sequence[str], *, is_query: bool) -> list[bytes | None]:

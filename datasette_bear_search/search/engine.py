@@ -288,7 +288,7 @@ def pending_notice(state: State) -> str | None:
     if state.skips_vectors:
         return f"{waiting} To search them by meaning, too, run: {state.command} --semantic"
     if under_way := freshness.vectors_under_way(state):
-        return f"{waiting} {under_way}"
+        return f"{under_way} Until then, these can only be found by words."
     left = time_left(state.pending, state.passages_per_second)
     left = f" That takes {left}." if left else ""
     return f"Indexing isn't finished: {waiting}{left} To finish it, run: {state.command}"

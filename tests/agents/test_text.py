@@ -68,7 +68,7 @@ PROGRAM = [
     r' *"" \(\d+\)',
     r"(?:notes|archived|encrypted|pinned): \d+",
     r'source "": \d+ notes?(?:, (?:read|error) (?:[-0-9T:Z]+|""))*',
-    '(?:oldest|newest|indexed): (?:[-0-9T:Z]+|"")',
+    '(?:oldest|newest|indexed): (?:[-0-9T:.Z]+|"")',
     'searched by meaning: yes|model: ""',
     r'\d+ notes have the title ""\. Ask for one by its id:',
     r'No note has the title ""\. (?:Titles like it: "" \(id \d+\)|search_notes finds).*',

@@ -42,7 +42,7 @@ def test_text_of_which_most_tokens_are_unknown_has_no_vector(folders, kind, is_e
     assert [text for text, vector in zip(KNOWN, made) if vector is None] == has_none
     assert made[len(KNOWN) :] == [None] * len(UNKNOWN)
     assert embedder.embed_queries(["🦷"]) == [None]
-    with pytest.raises(ModelUnavailable, match="doesn't know most of this text"):
+    with pytest.raises(ModelUnavailable, match="doesn't know most of these words"):
         embedder.embed_query("🦷")
 
 

@@ -195,7 +195,8 @@ def address(path: str, q: str, parameters: Parameters, **more) -> str:
 async def by_json(datasette, q, parameters) -> tuple[list[int], list[int]]:
     """Return the notes' ids, and the ids of those that agents get.
 
-    These are only those that are found; without the filters, if no note passes them.
+    These are only those that are found. If there are none: without the filters, if no note passes
+    them, or else those with any of the words.
     """
     response = await datasette.client.get(address("/-/bear-search.json", q, parameters))
     assert response.status_code == 200, response.text
@@ -205,6 +206,8 @@ async def by_json(datasette, q, parameters) -> tuple[list[int], list[int]]:
         filters = {name for row in FILTERS.values() for name in row.parameters}
         others = {name: value for name, value in parameters.items() if name not in filters}
         _, found = await by_json(datasette, unfiltered["text"], others)
+    elif not found and parameters.get("mode", "auto") in ("auto", "hybrid"):
+        found, _ = await by_json(datasette, q, {**parameters, "mode": "keyword"})
     return [row["id"] for row in data["rows"]], found
 
 

@@ -128,8 +128,8 @@ def test_query_that_the_model_does_not_know_is_searched_by_its_words(
     found = Library(sidecar_path).search("ⵜⴰⵎⴰⵣⵉⵖⵜ", mode=mode)
     assert [hit.title for hit in found] == ["ⵜⵉⴼⵉⵏⴰⵖ"]
     assert found.notices == (
-        "Notes are found by their words only. The model test/tiny doesn't know most of this text. "
-        "Use other words.",
+        "Notes are found by their words only. The model test/tiny doesn't know most of these "
+        "words.",
     )
     assert [hit.title for hit in Library(sidecar_path).search("leaking roof")] == ["Roof"]
 
