@@ -97,6 +97,11 @@ def is_unspaced(text: str) -> bool:
     return not text.isascii() and bool(_HAS_UNSPACED.search(text))
 
 
+def is_word(text: str) -> bool:
+    """Return whether a text is a word or a part of one, with vowel signs unlike ``isalnum``."""
+    return bool(text) and all(map(WORD.match, text))
+
+
 def is_symbol(sign: str) -> bool:
     """Return whether a character, or a flag, is a symbol that can be searched for."""
     return _is_sign(sign[0]) and not _NO_SYMBOL.match(sign)

@@ -316,3 +316,10 @@ def test_the_stem_of_another_language_counts_only_in_notes_of_that_language(inde
     path = index_notes(notes, "--no-semantic")
     assert titles(path, "oilet") == []
     assert titles(path, "Häuser") == ["Der See"]
+
+
+def test_a_word_may_end_in_a_vowel_sign():
+    query = parse("अंजीर हिन्दी")
+    assert query.unfinished_word == "हिन्दी"
+    assert parse("अंजीर हिन्दी*").terms.prefixes == ("हिन्दी",)
+    assert parse('अंजीर "बात हिन्दी').terms.open_phrase == "बात हिन्दी"

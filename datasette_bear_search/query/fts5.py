@@ -129,7 +129,7 @@ def words(text: str) -> list[str]:
 
 def survives_tokenizer(text: str) -> bool:
     """Return whether FTS5 keeps both ends of a text. For it, ``C++`` is ``c``."""
-    return text[:1].isalnum() and text[-1:].isalnum()
+    return languages.is_word(text[:1]) and languages.is_word(text[-1:])
 
 
 def quoted(text: str) -> str:
