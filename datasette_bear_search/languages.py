@@ -78,8 +78,14 @@ _NO_SYMBOL = re.compile(
 _ASCII = bytes(range(128))
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
+# Vietnamese, whose accents tell words apart. FTS5 removes them, so its notes are indexed with such
+# words a second time, in a form that only a word typed with accents is searched for.
+TONAL = "vi"
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_TONES = 0xE000 - 0x0300  # from an accent to a letter for private use
+
 # Increase this when ``indexed`` returns other words for a text.
-_RULES = 4
+_RULES = 5
 # Words whose stems are cached, which takes some megabytes.
 CACHED_STEMS = 50_000
 
@@ -176,6 +182,20 @@ def _indexed_form(token: str, language: str | None) -> str:
     return without_accents(_stem(token.lower(), language) if language in SNOWBALL else token)
 
 
+@lru_cache(CACHED_STEMS)
+def with_tones(word: str) -> str:
+    """Return a word with its accents as letters at its end, which FTS5 keeps; "" without any."""
+    letters = unicodedata.normalize("NFD", word.lower().replace("đ", "d\u0335"))
+    plain = _ACCENTS.sub("", letters)
+    tones = sorted({*letters} - {*plain})
+    return plain + "".join(chr(ord(tone) + _TONES) for tone in tones) if tones else ""
+
+
+def without_tones(text: str) -> str:
+    """Return a text without the letters that :func:`with_tones` adds to words."""
+    return re.sub(r"(?<=\w)[\ue000-\ue06f]+", "", text)
+
+
 def pairs(token: str) -> list[str]:
     """Return an unspaced token of a query as pairs, and any other token as it is."""
     if len(token) < 3 or not is_unspaced(token[0]):
@@ -189,6 +209,8 @@ def indexed_note(text: T | str, language: str | None) -> T | str:
         return text
     # Titles and tags, which have one line, aren't Markdown.
     text = normalized(without_html(text) if "\n" in text else text)
+    if language == TONAL:
+        text = f"{text}\n{' '.join(map(with_tones, WORD.findall(text)))}"
     if language in SNOWBALL or is_unspaced(text):
         return indexed(text, language)
     # The same words, without cutting the text at each of them.

@@ -318,6 +318,37 @@ def test_the_stem_of_another_language_counts_only_in_notes_of_that_language(inde
     assert titles(path, "Häuser") == ["Der See"]
 
 
+VIETNAMESE = [
+    BearNote("# Bến cảng\n\nChúng tôi đi ra cảng mua cá và gặp bạn bè ở quán cà phê."),
+    BearNote("# Nhà bếp\n\nTrong vườn có nhiều cây cà chua và rất nhiều cành lá xanh."),
+    BearNote("# Hà Nội\n\nHòa và tôi ở lại trong thành phố này hai tuần vào mùa thu."),
+]
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected", "marked"),
+    [
+        ("cá ", {"Bến cảng"}, "mua ⦗cá⦘ và gặp"),
+        ("ca ", {"Bến cảng", "Nhà bếp"}, "cây ⦗cà⦘ chua"),
+        ("hoà ", {"Hà Nội"}, "⦗Hòa⦘ và tôi"),  # the accent on the other vowel
+        ("ha noi", {"Hà Nội"}, "⦗Hà⦘ ⦗Nội⦘"),
+        ('"hà nội"', {"Hà Nội"}, "⦗Hà Nội⦘"),
+        ('"ha noi"', {"Hà Nội"}, "⦗Hà Nội⦘"),
+        ("Hà Nội", {"Hà Nội", "Trip"}, "⦗Hà⦘ ⦗Nội⦘"),
+        ("Đi*", {"Bến cảng"}, "⦗đi⦘ ra"),
+    ],
+)
+def test_vietnamese_accents_tell_words_apart_if_they_are_typed(
+    index_notes, typed, expected, marked
+):
+    trip = BearNote("# Trip\n\nWe have seen Hà and her friends in the old town.")
+    path = index_notes([*VIETNAMESE, *([trip] if "Trip" in expected else [])], "--no-semantic")
+    hits = found(path, typed, "keyword")
+    assert {hit.title for hit in hits} == expected
+    texts = " ".join(f"{with_marks(it.marked_title)} {with_marks(it.snippet)}" for it in hits)
+    assert marked in texts
+
+
 def test_a_word_may_end_in_a_vowel_sign():
     query = parse("अंजीर हिन्दी")
     assert query.unfinished_word == "हिन्दी"

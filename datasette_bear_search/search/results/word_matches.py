@@ -54,7 +54,8 @@ def expressions(planned: Plan) -> list[str]:
     words = (*terms.phrases, *terms.identifiers, *parts, *terms.completions, *planned.beginnings)
     found = [*map(fts5.quoted, words), *map(fts5.starting_with, terms.prefixes)]
     pasted = [planned.pasted.match] if planned.pasted else []
-    return [*pasted, *(planned.in_forms(each) for each in found)]
+    # The texts of a page, and passages, have no tones.
+    return [*pasted, *(languages.without_tones(planned.in_forms(each)) for each in found)]
 
 
 def missing(
