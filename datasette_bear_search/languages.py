@@ -123,7 +123,10 @@ def _is_sign(character: str) -> bool:
 
 def tokens(text: str) -> list[str]:
     """Return the words and symbols of a text, with unspaced scripts in whole runs."""
-    text = normalized(text)
+    return _tokens(normalized(text))
+
+
+def _tokens(text: str) -> list[str]:
     return [match[0] for match in _matches(text)] if _has_signs(text) else WORD.findall(text)
 
 
@@ -146,8 +149,8 @@ def _needs_cutting(text: str) -> bool:
     """Return whether FTS5 alone would find other words in a text than :func:`words` does."""
     if text.isascii():
         return False
-    is_folded = text == normalized(text) == without_accents(text)
-    return not is_folded or is_unspaced(text) or _has_signs(text)
+    is_cut = is_unspaced(text) or _has_signs(text)
+    return is_cut or not text == normalized(text) == without_accents(text)
 
 
 def likely_unspaced(text: str, languages: Iterable[str]) -> str | None:
@@ -212,7 +215,7 @@ def indexed_note(text: T | str, language: str | None) -> T | str:
     if language == TONAL:
         text = f"{text}\n{' '.join(map(with_tones, WORD.findall(text)))}"
     if language in SNOWBALL or is_unspaced(text):
-        return indexed(text, language)
+        return _indexed(text, language)
     # The same words, without cutting the text at each of them.
     text = without_accents(text)
     return _SIGN.sub(_apart, text) if _has_signs(text) else text
@@ -228,10 +231,13 @@ def indexed(text: T | str, language: str | None) -> T | str:
     """Return words in the form that FTS5 indexes, and any other value unchanged."""
     if not isinstance(text, str) or (language not in SNOWBALL and not _needs_cutting(text)):
         return text
-    text = normalized(text)
+    return _indexed(normalized(text), language)
+
+
+def _indexed(text: str, language: str | None) -> str:
     if not is_unspaced(text):
-        return " ".join([_indexed_form(token, language) for token in tokens(text)])
-    found = (_indexed_forms(token, language) for token in tokens(text))
+        return " ".join([_indexed_form(token, language) for token in _tokens(text)])
+    found = (_indexed_forms(token, language) for token in _tokens(text))
     return " ".join(chain.from_iterable(found))
 
 
@@ -242,6 +248,7 @@ def words_version() -> str:
     return f"{_RULES}.{FOLDING_RULES}/{Stemmer.version()}/{unicodedata.unidata_version}"
 
 
+@lru_cache(1000)  # a search needs the forms of a word several times
 def queried(text: str, language: str | None) -> str:
     """Return a query's words as in the index, but not the single character at the end of pairs."""
     found = [word.form for word in words(text, language)]
@@ -297,6 +304,9 @@ _STRING_OR_NEAR = re.compile(rf"{_STRING.pattern}|NEAR\s*\((?:{_STRING.pattern}|
 
 def distinct(texts: Iterable[str]) -> list[str]:
     """Drop texts that are duplicates to FTS5, because a word must not count twice in BM25."""
+    texts = [*dict.fromkeys(texts)]
+    if len(texts) < 2:
+        return texts
     found: dict[str, str] = {}
     for text in texts:
         stems = (_stem(word, "en") for word in tokens(plain(text)))

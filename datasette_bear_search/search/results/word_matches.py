@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import NamedTuple
 
 from ... import languages
@@ -31,6 +32,9 @@ FILE_TEXT = 450
 
 
 _MARKS = tuple(CHARACTERS[MATCH])
+# With each key that a person types, mostly the same notes are found. To cache 1,000 passages takes
+# some megabytes.
+_indexed = lru_cache(1000)(languages.indexed_note)
 
 
 class MatchedText(NamedTuple):
@@ -165,7 +169,7 @@ def best_places(
         counts = [sum(term in each.text.lower() for term in terms) for each in candidates]
         scores = {number: -count for number, count in enumerate(counts) if count}
     else:
-        rows = enumerate(languages.indexed_note(each.text, each.language) for each in candidates)
+        rows = enumerate(_indexed(each.text, each.language) for each in candidates)
         with _word_index() as index:
             index.executemany("insert into texts (rowid, text) values (?, ?)", rows)
             sql = "select rowid, rank from texts where texts match ?"
