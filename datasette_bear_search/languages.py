@@ -2,7 +2,8 @@
 
 FTS5's tokenizer stems English. Snowball stems the words of other languages before FTS5 sees them.
 Scripts without spaces between words are cut into pairs of characters, which find more than whole
-runs do (nDCG@10 on 632 Chinese questions of XQuAD .97 instead of .12). Symbols, which FTS5 would
+runs do (nDCG@10 on 632 Chinese questions of XQuAD .97 instead of .12), or into triples, where
+characters are letters and vowel signs (Thai .97, with pairs .91). Symbols, which FTS5 would
 take for letters of the word beside them, are cut off as tokens of their own. All characters are
 folded (``folding``), so that words that look the same are found.
 """
@@ -15,7 +16,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import chain
-from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -53,6 +53,8 @@ UNSPACED = (
     "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     "\uff66-\uff9f\U00020000-\U0003ffff"
 )
+# Thai, Lao, Burmese, Khmer.
+_LETTERS = re.compile("[\u0e01-\u0ede\u1000-\u109f\u1780-\u17d3]")
 # Language → characters that none of the others has. Chinese has none of its own.
 UNSPACED_LANGUAGES = {
     "ja": "[\u3041-\u30ff]", "ko": "[\uac00-\ud7a3]", "th": "[\u0e01-\u0e4e]", "zh": "",
@@ -85,7 +87,7 @@ _ACCENTS = re.compile("[\u0300-\u036f]")
 _TONES = 0xE000 - 0x0300  # from an accent to a letter for private use
 
 # Increase this when ``indexed`` returns other words for a text.
-_RULES = 5
+_RULES = 6
 # Words whose stems are cached, which takes some megabytes.
 CACHED_STEMS = 50_000
 
@@ -163,7 +165,7 @@ def likely_unspaced(text: str, languages: Iterable[str]) -> str | None:
 def words(text: str, language: str | None) -> Iterator[Word]:
     """Yield the words of a text in order.
 
-    In unspaced scripts, each character begins a pair, and the last one of a run is a word alone.
+    In unspaced scripts, each character begins a pair or triple, at the end of a run a shorter one.
     """
     seen = normalized_with_places(text)
     for match in _matches(seen.text):
@@ -175,7 +177,8 @@ def words(text: str, language: str | None) -> Iterator[Word]:
 
 def _indexed_forms(token: str, language: str | None) -> list[str]:
     if is_unspaced(token[0]):
-        return [*map(add, token, token[1:]), token[-1]]
+        size = _ngram_size(token)
+        return [token[place : place + size] for place in range(len(token))]
     return [_indexed_form(token, language)]
 
 
@@ -199,11 +202,16 @@ def without_tones(text: str) -> str:
     return re.sub(r"(?<=\w)[\ue000-\ue06f]+", "", text)
 
 
-def pairs(token: str) -> list[str]:
-    """Return an unspaced token of a query as pairs, and any other token as it is."""
-    if len(token) < 3 or not is_unspaced(token[0]):
+def ngrams(token: str) -> list[str]:
+    """Return an unspaced token of a query as pairs or triples, and any other token as it is."""
+    size = _ngram_size(token)
+    if len(token) <= size or not is_unspaced(token[0]):
         return [token]
-    return [token[place : place + 2] for place in range(len(token) - 1)]
+    return [token[place : place + size] for place in range(len(token) - size + 1)]
+
+
+def _ngram_size(token: str) -> int:
+    return 3 if _LETTERS.match(token) else 2
 
 
 def indexed_note(text: T | str, language: str | None) -> T | str:
@@ -250,11 +258,11 @@ def words_version() -> str:
 
 @lru_cache(1000)  # a search needs the forms of a word several times
 def queried(text: str, language: str | None) -> str:
-    """Return a query's words as in the index, but not the single character at the end of pairs."""
-    found = [word.form for word in words(text, language)]
-    if len(found) > 1 and is_unspaced(found[-2]) and found[-2].endswith(found[-1]):
+    """Return a query's words as in the index, but not the shorter n-grams at the end of a run."""
+    found = [*words(text, language)]
+    while len(found) > 1 and found[-1].end == found[-2].end:
         found.pop()
-    return " ".join(found)
+    return " ".join(word.form for word in found)
 
 
 def present(connection: sqlite3.Connection) -> tuple[str, ...]:
@@ -319,8 +327,9 @@ def _localized(language: str | None, string: re.Match[str]) -> str:
     if _needs_cutting(text) or (language and not star):
         # A prefix isn't stemmed, because it isn't a word.
         text = queried(text, None if star else language)
-        # Let a single character match all pairs that begin with it.
-        star = star or (is_unspaced(text[-1:]) and not is_unspaced(text[-2:-1]))
+        # Let fewer characters match all n-grams that begin with them.
+        last = text.rpartition(" ")[2]
+        star = star or (is_unspaced(last) and len(last) < _ngram_size(last))
     return f'"{text}"{"*" * star}'
 
 

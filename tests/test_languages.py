@@ -41,7 +41,7 @@ UNSPACED = [
     ("zh", "# 旅行\n\n我们昨天去了北京大学，在那里见到了老朋友。", "北京 大学 友", "上海"),
     ("ja", "# 電車\n\n東京の電車の時間を調べて、駅まで歩きました。", "電車 時間 駅", "新聞"),
     ("ko", "# 여행\n\n우리는 어제 학교에서 친구들을 만나서 이야기했다.", "학교 친구 제", "바다"),
-    ("th", "# การเดินทาง\n\nเมื่อวานนี้เราไปเที่ยวทะเลกับเพื่อนที่โรงเรียน", "ทะเล โรงเรียน", "ภูเขา"),
+    ("th", "# การเดินทาง\n\nเมื่อวานนี้เราไปเที่ยวทะเลกับเพื่อนที่โรงเรียน", "ทะเล โรงเรียน นี้ เท", "ภูเขา"),
 ]
 ASIA = [BearNote(text, created=day(n + 1)) for n, (_, text, *_) in enumerate(UNSPACED)]
 MIXED = BearNote("# Trip\n\nWe took the Shinkansen to 京都 and back, then read 吾輩は猫である.")
@@ -142,6 +142,7 @@ def test_rare_languages_do_not_change_what_the_main_one_finds(index_notes):
         ),
         ('{title} : ("a" AND "水")', [], '{title} : ("a" AND "水"*)'),
         ('"北京大学" NOT "say ""hi"""', [], '"北京 京大 大学" NOT "say ""hi"""'),
+        ('"ทะเล" OR "รถ" OR "รถx"', [], '"ทะเ ะเล" OR "รถ"* OR "รถ ถ x"'),
     ],
 )
 def test_an_expression_also_asks_for_the_words_as_they_are_indexed(expression, among, expected):

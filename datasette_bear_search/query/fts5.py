@@ -114,8 +114,8 @@ class Terms:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words and symbols that FTS5 sees in a text; in unspaced scripts, pairs."""
-    return [pair for token in languages.tokens(text) for pair in languages.pairs(token)]
+    """Return the words and symbols that FTS5 sees in a text; in unspaced scripts, n-grams."""
+    return [part for token in languages.tokens(text) for part in languages.ngrams(token)]
 
 
 def words(text: str) -> list[str]:
