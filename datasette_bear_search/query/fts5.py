@@ -117,8 +117,8 @@ class Terms:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words and symbols that FTS5 sees in a text; in unspaced scripts, pairs."""
-    return [pair for token in languages.tokens(text) for pair in languages.pairs(token)]
+    """Return the words and symbols that FTS5 sees in a text; in unspaced scripts, n-grams."""
+    return [part for token in languages.tokens(text) for part in languages.ngrams(token)]
 
 
 def words(text: str) -> list[str]:
@@ -132,7 +132,7 @@ def words(text: str) -> list[str]:
 
 def survives_tokenizer(text: str) -> bool:
     """Return whether FTS5 keeps both ends of a text. For it, ``C++`` is ``c``."""
-    return text[:1].isalnum() and text[-1:].isalnum()
+    return languages.is_word(text[:1]) and languages.is_word(text[-1:])
 
 
 def quoted(text: str) -> str:

@@ -10,7 +10,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from ..text.languages import is_symbol
+from ..text.languages import is_symbol, is_word
 from .filters import operators
 
 # Marks that keyboards insert instead of straight quotes. One for one, so that offsets stay valid.
@@ -66,7 +66,7 @@ class Token(NamedTuple):
         """The ``roof`` of a prefix search such as ``roof*``, or empty."""
         text = self.text.rstrip(".,;:!?)")
         prefix = _bare(text[:-1])
-        is_prefix = text.endswith("*") and text.count("*") == 1 and text[-2:-1].isalnum()
+        is_prefix = text.endswith("*") and text.count("*") == 1 and is_word(text[-2:-1])
         # A single letter matches words in half of the notes. In Chinese, a character is a word.
         is_long_enough = len(prefix) > 1 or not prefix.isascii()
         return prefix if self.kind == "word" and is_prefix and is_long_enough else ""

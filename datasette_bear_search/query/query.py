@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..text.languages import is_word
 from . import fts5, parser, times
 from .filters import ALIASES, Filters, operators
 from .fts5 import Terms, unique
@@ -284,14 +285,14 @@ def _with_boolean(
 def _unfinished_word(text: str, terms: Sequence[Token]) -> str:
     """Return the last word if it may be incomplete; a single letter is too little to go on."""
     last = terms[-1] if terms else None
-    if last is None or last.kind != "word" or last.end < len(text) or not last.text.isalnum():
+    if last is None or last.kind != "word" or last.end < len(text) or not is_word(last.text):
         return ""
     return last.bare if len(last.bare) > 1 or not last.bare.isascii() else ""
 
 
 def _open_phrase(terms: Sequence[Token]) -> str:
     last = terms[-1] if terms else None
-    return last.text if last and last.is_open and last.text[-1:].isalnum() else ""
+    return last.text if last and last.is_open and is_word(last.text[-1:]) else ""
 
 
 def _terms(tokens: Sequence[Token], *, has_clauses: bool = False) -> Terms:

@@ -2,7 +2,8 @@
 
 FTS5's tokenizer stems English. Snowball stems the words of other languages before FTS5 sees them.
 Scripts without spaces between words are cut into pairs of characters, which find more than whole
-runs do (nDCG@10 on 632 Chinese questions of XQuAD .97 instead of .12). Symbols, which FTS5 would
+runs do (nDCG@10 on 632 Chinese questions of XQuAD .97 instead of .12), or into triples, where
+characters are letters and vowel signs (Thai .97, with pairs .91). Symbols, which FTS5 would
 take for letters of the word beside them, are cut off as tokens of their own. All characters are
 folded (``folding``), so that words that look the same are found.
 """
@@ -15,7 +16,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import chain
-from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -53,6 +53,8 @@ UNSPACED = (
     "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     "\uff66-\uff9f\U00020000-\U0003ffff"
 )
+# Thai, Lao, Burmese, Khmer.
+_LETTERS = re.compile("[\u0e01-\u0ede\u1000-\u109f\u1780-\u17d3]")
 # Language → characters that none of the others has. Chinese has none of its own.
 UNSPACED_LANGUAGES = {
     "ja": "[\u3041-\u30ff]", "ko": "[\uac00-\ud7a3]", "th": "[\u0e01-\u0e4e]", "zh": "",
@@ -78,8 +80,14 @@ _NO_SYMBOL = re.compile(
 )
 _ASCII = bytes(range(128))
 
+# Vietnamese, whose accents tell words apart. FTS5 removes them, so its notes are indexed with such
+# words a second time, in a form that only a word typed with accents is searched for.
+TONAL = "vi"
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_TONES = 0xE000 - 0x0300  # from an accent to a letter for private use
+
 # Increase this when ``indexed`` returns other words for a text.
-_RULES = 4
+_RULES = 6
 # Words whose stems are cached, which takes some megabytes.
 CACHED_STEMS = 50_000
 
@@ -97,6 +105,11 @@ def is_unspaced(text: str) -> bool:
     return not text.isascii() and bool(re.search(f"[{UNSPACED}]", text))
 
 
+def is_word(text: str) -> bool:
+    """Return whether a text is a word or a part of one, with vowel signs unlike ``isalnum``."""
+    return bool(text) and all(map(WORD.match, text))
+
+
 def is_symbol(sign: str) -> bool:
     """Return whether a character, or a flag, is a symbol that can be searched for."""
     return _is_sign(sign[0]) and not _NO_SYMBOL.match(sign)
@@ -112,7 +125,10 @@ def _is_sign(character: str) -> bool:
 
 def tokens(text: str) -> list[str]:
     """Return the words and symbols of a text, with unspaced scripts in whole runs."""
-    text = normalized(text)
+    return _tokens(normalized(text))
+
+
+def _tokens(text: str) -> list[str]:
     return [match[0] for match in _matches(text)] if _has_signs(text) else WORD.findall(text)
 
 
@@ -154,7 +170,7 @@ def likely_unspaced(text: str, languages: Iterable[str]) -> str | None:
 def words(text: str, language: str | None) -> Iterator[Word]:
     """Yield the words of a text in order.
 
-    In unspaced scripts, each character begins a pair, and the last one of a run is a word alone.
+    In unspaced scripts, each character begins a pair or triple, at the end of a run a shorter one.
     """
     seen = normalized_with_places(text)
     for match in _matches(seen.text):
@@ -166,7 +182,8 @@ def words(text: str, language: str | None) -> Iterator[Word]:
 
 def _indexed_forms(token: str, language: str | None) -> list[str]:
     if is_unspaced(token[0]):
-        return [*map(add, token, token[1:]), token[-1]]
+        size = _ngram_size(token)
+        return [token[place : place + size] for place in range(len(token))]
     return [_indexed_form(token, language)]
 
 
@@ -176,11 +193,30 @@ def _indexed_form(token: str, language: str | None) -> str:
     return without_accents(_stem(token.lower(), language) if language in SNOWBALL else token)
 
 
-def pairs(token: str) -> list[str]:
-    """Return an unspaced token of a query as pairs, and any other token as it is."""
-    if len(token) < 3 or not is_unspaced(token[0]):
+@lru_cache(CACHED_STEMS)
+def with_tones(word: str) -> str:
+    """Return a word with its accents as letters at its end, which FTS5 keeps; "" without any."""
+    letters = unicodedata.normalize("NFD", word.lower().replace("đ", "d\u0335"))
+    plain = _ACCENTS.sub("", letters)
+    tones = sorted({*letters} - {*plain})
+    return plain + "".join(chr(ord(tone) + _TONES) for tone in tones) if tones else ""
+
+
+def without_tones(text: str) -> str:
+    """Return a text without the letters that :func:`with_tones` adds to words."""
+    return re.sub(r"(?<=\w)[\ue000-\ue06f]+", "", text)
+
+
+def ngrams(token: str) -> list[str]:
+    """Return an unspaced token of a query as pairs or triples, and any other token as it is."""
+    size = _ngram_size(token)
+    if len(token) <= size or not is_unspaced(token[0]):
         return [token]
-    return [token[place : place + 2] for place in range(len(token) - 1)]
+    return [token[place : place + size] for place in range(len(token) - size + 1)]
+
+
+def _ngram_size(token: str) -> int:
+    return 3 if _LETTERS.match(token) else 2
 
 
 def indexed_note(text: T | str, language: str | None) -> T | str:
@@ -189,11 +225,13 @@ def indexed_note(text: T | str, language: str | None) -> T | str:
         return text
     # Titles and tags, which have one line, aren't Markdown.
     text = without_html(text) if "\n" in text else text
-    if language not in SNOWBALL and not _needs_cutting(text):
+    if language not in SNOWBALL and language != TONAL and not _needs_cutting(text):
         return text
     text = normalized(text)
+    if language == TONAL:
+        text = f"{text}\n{' '.join(map(with_tones, WORD.findall(text)))}"
     if language in SNOWBALL or is_unspaced(text):
-        return indexed(text, language)
+        return _indexed(text, language)
     # The same words, without cutting the text at each of them.
     text = without_accents(text)
     return _SIGN.sub(_apart, text) if _has_signs(text) else text
@@ -209,10 +247,13 @@ def indexed(text: T | str, language: str | None) -> T | str:
     """Return words in the form that FTS5 indexes, and any other value unchanged."""
     if not isinstance(text, str) or (language not in SNOWBALL and not _needs_cutting(text)):
         return text
-    text = normalized(text)
+    return _indexed(normalized(text), language)
+
+
+def _indexed(text: str, language: str | None) -> str:
     if not is_unspaced(text):
-        return " ".join([_indexed_form(token, language) for token in tokens(text)])
-    found = (_indexed_forms(token, language) for token in tokens(text))
+        return " ".join([_indexed_form(token, language) for token in _tokens(text)])
+    found = (_indexed_forms(token, language) for token in _tokens(text))
     return " ".join(chain.from_iterable(found))
 
 
@@ -223,12 +264,13 @@ def words_version() -> str:
     return f"{_RULES}.{FOLDING_RULES}/{Stemmer.version()}/{unicodedata.unidata_version}"
 
 
+@lru_cache(1000)  # a search needs the forms of a word several times
 def queried(text: str, language: str | None) -> str:
-    """Return a query's words as in the index, but not the single character at the end of pairs."""
-    found = [word.form for word in words(text, language)]
-    if len(found) > 1 and is_unspaced(found[-2]) and found[-2].endswith(found[-1]):
+    """Return a query's words as in the index, but not the shorter n-grams at the end of a run."""
+    found = [*words(text, language)]
+    while len(found) > 1 and found[-1].end == found[-2].end:
         found.pop()
-    return " ".join(found)
+    return " ".join(word.form for word in found)
 
 
 def present(connection: sqlite3.Connection) -> tuple[str, ...]:
@@ -278,7 +320,7 @@ _STRING_OR_NEAR = re.compile(rf"{_STRING.pattern}|NEAR\s*\((?:{_STRING.pattern}|
 
 def distinct(texts: Iterable[str]) -> list[str]:
     """Drop texts that are duplicates to FTS5, because a word must not count twice in BM25."""
-    texts = [*texts]
+    texts = [*dict.fromkeys(texts)]
     if len(texts) < 2:
         return texts
     found: dict[str, str] = {}
@@ -293,8 +335,9 @@ def _localized(language: str | None, string: re.Match[str]) -> str:
     if _needs_cutting(text) or (language and not star):
         # A prefix isn't stemmed, because it isn't a word.
         text = queried(text, None if star else language)
-        # Let a single character match all pairs that begin with it.
-        star = star or (is_unspaced(text[-1:]) and not is_unspaced(text[-2:-1]))
+        # Let fewer characters match all n-grams that begin with them.
+        last = text.rpartition(" ")[2]
+        star = star or (is_unspaced(last) and len(last) < _ngram_size(last))
     return f'"{text}"{"*" * star}'
 
 

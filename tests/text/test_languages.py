@@ -41,7 +41,7 @@ UNSPACED = [
     ("zh", "# 旅行\n\n我们昨天去了北京大学，在那里见到了老朋友。", "北京 大学 友", "上海"),
     ("ja", "# 電車\n\n東京の電車の時間を調べて、駅まで歩きました。", "電車 時間 駅", "新聞"),
     ("ko", "# 여행\n\n우리는 어제 학교에서 친구들을 만나서 이야기했다.", "학교 친구 제", "바다"),
-    ("th", "# การเดินทาง\n\nเมื่อวานนี้เราไปเที่ยวทะเลกับเพื่อนที่โรงเรียน", "ทะเล โรงเรียน", "ภูเขา"),
+    ("th", "# การเดินทาง\n\nเมื่อวานนี้เราไปเที่ยวทะเลกับเพื่อนที่โรงเรียน", "ทะเล โรงเรียน นี้ เท", "ภูเขา"),
 ]
 ASIA = [BearNote(text, created=day(n + 1)) for n, (_, text, *_) in enumerate(UNSPACED)]
 MIXED = BearNote("# Trip\n\nWe took the Shinkansen to 京都 and back, then read 吾輩は猫である.")
@@ -142,6 +142,7 @@ def test_rare_languages_do_not_change_what_the_main_one_finds(index_notes):
         ),
         ('{title} : ("a" AND "水")', [], '{title} : ("a" AND "水"*)'),
         ('"北京大学" NOT "say ""hi"""', [], '"北京 京大 大学" NOT "say ""hi"""'),
+        ('"ทะเล" OR "รถ" OR "รถx"', [], '"ทะเ ะเล" OR "รถ"* OR "รถ ถ x"'),
     ],
 )
 def test_an_expression_also_asks_for_the_words_as_they_are_indexed(expression, among, expected):
@@ -316,3 +317,41 @@ def test_the_stem_of_another_language_counts_only_in_notes_of_that_language(inde
     path = index_notes(notes, "--no-semantic")
     assert titles(path, "oilet") == []
     assert titles(path, "Häuser") == ["Der See"]
+
+
+VIETNAMESE = [
+    BearNote("# Bến cảng\n\nChúng tôi đi ra cảng mua cá và gặp bạn bè ở quán cà phê."),
+    BearNote("# Nhà bếp\n\nTrong vườn có nhiều cây cà chua và rất nhiều cành lá xanh."),
+    BearNote("# Hà Nội\n\nHòa và tôi ở lại trong thành phố này hai tuần vào mùa thu."),
+]
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected", "marked"),
+    [
+        ("cá ", {"Bến cảng"}, "mua ⦗cá⦘ và gặp"),
+        ("ca ", {"Bến cảng", "Nhà bếp"}, "cây ⦗cà⦘ chua"),
+        ("hoà ", {"Hà Nội"}, "⦗Hòa⦘ và tôi"),  # the accent on the other vowel
+        ("ha noi", {"Hà Nội"}, "⦗Hà⦘ ⦗Nội⦘"),
+        ('"hà nội"', {"Hà Nội"}, "⦗Hà Nội⦘"),
+        ('"ha noi"', {"Hà Nội"}, "⦗Hà Nội⦘"),
+        ("Hà Nội", {"Hà Nội", "Trip"}, "⦗Hà⦘ ⦗Nội⦘"),
+        ("Đi*", {"Bến cảng"}, "⦗đi⦘ ra"),
+    ],
+)
+def test_vietnamese_accents_tell_words_apart_if_they_are_typed(
+    index_notes, typed, expected, marked
+):
+    trip = BearNote("# Trip\n\nWe have seen Hà and her friends in the old town.")
+    path = index_notes([*VIETNAMESE, *([trip] if "Trip" in expected else [])], "--no-semantic")
+    hits = found(path, typed, "keyword")
+    assert {hit.title for hit in hits} == expected
+    texts = " ".join(f"{with_marks(it.marked_title)} {with_marks(it.snippet)}" for it in hits)
+    assert marked in texts
+
+
+def test_a_word_may_end_in_a_vowel_sign():
+    query = parse("अंजीर हिन्दी")
+    assert query.unfinished_word == "हिन्दी"
+    assert parse("अंजीर हिन्दी*").terms.prefixes == ("हिन्दी",)
+    assert parse('अंजीर "बात हिन्दी').terms.open_phrase == "बात हिन्दी"

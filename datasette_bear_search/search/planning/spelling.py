@@ -84,6 +84,12 @@ def forms(connection: sqlite3.Connection, searched: Sequence[str], text: str) ->
     """
     texts = [text, *_respelled(connection, text)]
     found = languages.distinct(form for each in texts for form in languages.forms(each, ()))
+    if languages.TONAL in searched and languages.WORD.fullmatch(text):
+        tonal = languages.with_tones(folding.normalized(text))
+        if tonal and _has_notes(connection, languages.TONAL, tonal):
+            # Without accents, it may be another word, so only for notes in other languages.
+            others = (it for it in found if _has_notes(connection, languages.TONAL, it, "is not"))
+            return [tonal, *others]
     for language in searched:
         for form in (form for each in texts for form in languages.forms(each, [language])):
             is_new = len(languages.distinct([*found, form])) > len(found)
@@ -102,14 +108,16 @@ def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
     return [respelled] if any(others.values()) else []
 
 
-def _has_notes(connection: sqlite3.Connection, language: str, form: str) -> bool:
+def _has_notes(
+    connection: sqlite3.Connection, language: str, form: str, comparison: str = "is"
+) -> bool:
     # oil is a German stem of "oilet", but in English notes it is another word.
     sql = f"""
     select exists (
       select 1
       from (select rowid from notes_fts where notes_fts match ? limit {MAX_FOREIGN})
       join notes on notes.id = rowid
-      where language = ?
+      where language {comparison} ?
     )
     """
     return bool(read_value(connection, sql, [fts5.quoted(form), language]))

@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...index.file.metadata import json_value
@@ -32,6 +33,9 @@ FILE_TEXT = 450
 
 
 _MARKS = tuple(CHARACTERS[MATCH])
+# With each key that a person types, mostly the same notes are found. To cache 1,000 passages takes
+# some megabytes.
+_indexed = lru_cache(1000)(languages.indexed_note)
 
 
 class MatchedText(NamedTuple):
@@ -55,7 +59,8 @@ def expressions(planned: Plan) -> list[str]:
     words = (*terms.phrases, *terms.identifiers, *parts, *terms.completions, *planned.beginnings)
     found = [*map(fts5.quoted, words), *map(fts5.starting_with, terms.prefixes)]
     pasted = [planned.pasted.match] if planned.pasted else []
-    return [*pasted, *(planned.in_forms(each) for each in found)]
+    # The texts of a page, and passages, have no tones.
+    return [*pasted, *(languages.without_tones(planned.in_forms(each)) for each in found)]
 
 
 def missing(functions: SearchFunctions, planned: Plan, note_id: int) -> tuple[str, ...]:
@@ -161,7 +166,7 @@ def best_places(
         counts = [sum(term in each.text.lower() for term in terms) for each in candidates]
         scores = {number: -count for number, count in enumerate(counts) if count}
     else:
-        rows = enumerate(languages.indexed_note(each.text, each.language) for each in candidates)
+        rows = enumerate(_indexed(each.text, each.language) for each in candidates)
         with _word_index() as index:
             index.executemany("insert into places (rowid, text) values (?, ?)", rows)
             sql = "select rowid, rank from places where places match ?"

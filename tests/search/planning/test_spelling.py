@@ -178,6 +178,8 @@ def test_few_lists_are_cached(write, bear_index, sidecar_path, monkeypatch):
         ("early pass of the guests", ()),
         ("19 orchard", ()),
         ("orchard 19", ("19",)),
+        ("pass orchard?", ()),
+        ("orchard pass pruned orchards plant planted", ()),
     ],
 )
 def test_only_at_the_end_a_number_or_a_word_of_a_sentence_is_a_beginning(
