@@ -28,6 +28,7 @@ NOTES = [
     BearNote("# Colours\n\nThe colour of the theatre, by normalisation.", created=day(14)),
     BearNote("# Colors\n\nThe color of the theater, by normalization.", created=day(15)),
     BearNote("# Release\n\nThat is 2.10.11 of the server.", created=day(16)),
+    BearNote("# Bills\n\nWhat we paid to mend the oven in 2012. It was 2013.", created=day(17)),
 ]  # fmt: skip
 
 
@@ -111,6 +112,12 @@ def test_five_words_in_a_row_are_exact(library):
 def test_text_with_five_words_of_a_note_among_many_others_is_not_pasted(library):
     text = "how do people who have old houses drain the copper pipes behind a stove that is cold"
     assert not library.search(text, mode="keyword").hits[0].is_exact
+
+
+@pytest.mark.parametrize(("year", "is_pasted"), [(2012, True), (2013, False)])
+def test_text_with_another_number_is_not_pasted(library, year, is_pasted):
+    text = f"What we paid to mend the oven in {year}"
+    assert library.search(text, mode="keyword").hits[0].is_exact == is_pasted
 
 
 def test_verbatim_search_marks_what_was_typed(library):

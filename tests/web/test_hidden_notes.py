@@ -124,7 +124,7 @@ TOOL_CALLS: list[tuple[str, dict[str, Any]]] = [
 
 # Clocks, random values, and the versions of files on this disk.
 _VARYING = re.compile(
-    r'"timing_ms": \{[^}]*\}|20[23]\d-\d\d-\d\dT\d\d:\d\d:\d\dZ'
+    r'"timing_ms": \{[^}]*\}|20[23]\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z'
     r'|name="csrftoken" value="[^"]*"|just now|\d+ min ago|\d+(?:\.\d+)? ?ms|"query_ms": [\d.]+'
     r"|\?v=[0-9a-f]{8}"
 )

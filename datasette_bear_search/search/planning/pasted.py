@@ -23,6 +23,8 @@ RUN, RUNS, NOTES, LONGEST_NOTE = 3, 3, 5, 100_000
 # What is compared of the text, and how similar (100: the same) it must be to a part of the note. A
 # mistyped letter in twelve words leaves 98, another word of six 92.
 COMPARED, SIMILARITY = 300, 93
+# Characters around that part in which a number of the text may stand.
+LONGEST_NUMBER = 10
 # Labels of links, addresses and rows of tables name other notes and aren't sentences of this one.
 # With them, TIL loses .016 nDCG@10.
 _NAMES = re.compile(
@@ -74,7 +76,14 @@ def _has(body: str, text: str) -> bool:
     from rapidfuzz import fuzz
 
     # With the shorter text as the part, a note of one word would be like any text that has it.
-    return len(body) >= len(text) and fuzz.partial_ratio(text, body) >= SIMILARITY
+    if len(body) < len(text):
+        return False
+    found = fuzz.partial_ratio_alignment(text, body, score_cutoff=SIMILARITY)
+    if found is None:
+        return False
+    # Another number isn't a slip. The part that is most like the text may end before it.
+    part = body[max(0, found.dest_start - LONGEST_NUMBER) : found.dest_end + LONGEST_NUMBER]
+    return all(re.search(rf"(?<!\d){number}", part) for number in re.findall(r"\d+", text))
 
 
 def _text(text: str) -> str:
