@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from ...sqlite import read_value, sqlite3
 from ...text.folding import normalized, plain, typed_forms
@@ -86,11 +87,19 @@ _REGIONAL = (
 
 def regional(word: str) -> Iterator[tuple[str, str, str]]:
     """Yield a word in another spelling of English, and the beginnings of that and of this one."""
-    for before, *endings, after in _REGIONAL:
-        for ending, other in (endings, endings[::-1]):
-            if match := re.fullmatch(rf"({before}){ending}({after})", word):
-                begins = match[1]
-                yield f"{begins}{other}{match[2]}", f"{begins}{other}", f"{begins}{ending}"
+    for pattern, endings in _regional_patterns():
+        if match := pattern.fullmatch(word):
+            begins, own, after = match.groups()
+            [other] = endings - {own}
+            yield f"{begins}{other}{after}", f"{begins}{other}", f"{begins}{own}"
+
+
+@cache
+def _regional_patterns() -> list[tuple[re.Pattern[str], set[str]]]:
+    return [
+        (re.compile(rf"({before})({one}|{other})({after})"), {one, other})
+        for before, one, other, after in _REGIONAL
+    ]
 
 
 def _is_known(connection: sqlite3.Connection, word: str) -> bool:
