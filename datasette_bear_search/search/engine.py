@@ -18,17 +18,17 @@ from ..index.file import database
 from ..index.file.database import State
 from ..index.run import lock
 from ..notes import counted, time_left
-from ..query.query import Query
+from ..query.query import Query, without_filters, without_guess
 from ..sqlite import snapshot, sqlite3, time_limit
 from .planning import planner
+from .planning.offers import nothing_from
 from .planning.planner import Plan
 from .redaction import masking
 from .request import SearchRequest
-from .results.records import Found, FoundNote, Hit, Results
+from .results.records import Found, FoundNote, Hit, Results, Unfiltered
 from .results.rerank import reranked_results, reranked_window, reranker_for
 from .results.retrieve import retrieve
 from .results.snippets import show
-from .results.widening import widened
 
 # Seconds to wait for models by default, for programs and for people who chose a mode.
 WAIT = 30
@@ -204,7 +204,7 @@ class Pipeline:
 
         try:
             with time_limit(connection, limit_ms):
-                return widened(search(self.planned, size), search, size)
+                return _widened(search(self.planned, size), search, size)
         except sqlite3.DatabaseError as error:
             # SQLite reports an interruption with various messages, so check the time instead.
             if limit_ms is not None and (time.perf_counter() - started) * 1000 >= limit_ms:
@@ -238,6 +238,38 @@ class Pipeline:
         now = time.perf_counter()
         self.seconds[name] = now - self._step_started
         self._step_started = now
+
+
+def _widened(
+    results: Found[FoundNote], search: Callable[[Plan, int], Found[FoundNote]], size: int
+) -> Found[FoundNote]:
+    """Return the results without a time that was only read out of the text, if it left nothing.
+
+    If filters that were chosen leave nothing, count what there is without them.
+
+    :param search: runs a plan for a number of results
+    """
+    plan, query = results.plan, results.plan.query
+    if _is_empty(results) and query.is_of_time and query.time:
+        wider = search(replace(plan, query=without_guess(query)), size)
+        if wider.found or not results.total:
+            notices = (nothing_from(query.time), *wider.notices)
+            results, query = replace(wider, notices=notices), wider.plan.query
+    if _is_empty(results) and query.filters and plan.terms.substrings:
+        chosen = [clause for clause in query.clauses if clause.is_filter]
+        is_one = len(chosen) == 1 and not query.filters_beside
+        query = without_filters(query)
+        if found := search(replace(plan, query=query), 1).found:
+            label = chosen[0].label if is_one else ""
+            unfiltered = Unfiltered(label, query.text, found)
+            notices = (*results.notices, unfiltered.notice)
+            results = replace(results, unfiltered=unfiltered, notices=notices)
+    return results
+
+
+def _is_empty(results: Found[FoundNote]) -> bool:
+    """Return whether nothing was found, nor any note that has some of the words."""
+    return not results.found and not any(hit.keyword_rank for hit in results.hits)
 
 
 def _embed(state: State, embedder: Embedder, meaning: str) -> str | None:

@@ -1,7 +1,7 @@
 """Words that a result lacks, words next to each other, and sentences pasted from a note.
 
-Tests ``search/planning/planner.py``, ``search/planning/pasted.py`` and
-``search/results/word_matches.py``.
+Tests ``search/planning/planner.py``, ``search/planning/words.py``, ``search/planning/pasted.py``
+and ``search/results/word_matches.py``.
 """
 
 import pytest

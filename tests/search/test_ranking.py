@@ -1,6 +1,7 @@
 """How a query is planned for the library and which notes rank first, through the JSON API.
 
-Tests ``search/planning/planner.py`` and ``search/results/retrieve.py``.
+Tests ``search/planning/planner.py``, ``search/planning/words.py`` and
+``search/results/retrieve.py``.
 """
 
 import json

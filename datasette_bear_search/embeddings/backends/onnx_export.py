@@ -1,6 +1,6 @@
 """A loaded SentenceTransformer → its ONNX export, made by torch."""
 
-# Every datasette command imports this module, so only functions import numpy, onnx and torch.
+# Searches by meaning import this module, too, so only functions import numpy, onnx and torch.
 from __future__ import annotations
 
 import copy

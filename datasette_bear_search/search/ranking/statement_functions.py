@@ -16,7 +16,8 @@ from ...query.filters import Filters
 from ...query.query import parse
 from ...sqlite import interruption, like_literal, read_value, sqlite3
 from ...text import languages
-from ..planning.planner import ContentWord, Plan, plan
+from ..planning.planner import Plan, plan
+from ..planning.words import ContentWord
 from .scores import RECENCY_WEIGHT, Refine
 from .statement import COLUMN_WEIGHTS, WEAKER_MATCHES
 
@@ -147,7 +148,7 @@ class SearchFunctions:
         """Return the set of notes that have most of the text's words by weight; None: all do."""
         if planned.pasted:
             return note_set(",".join(map(str, planned.pasted.notes)))
-        if not planned.enough or not planned.content:
+        if not planned.enough:
             return None
         words = sorted(planned.content, key=lambda word: -word.weight)
         # As numbers, so that & and | take whole sets at once.

@@ -1,4 +1,7 @@
-"""Filters that leave nothing: every interface says so and offers the search without them."""
+"""Filters that leave nothing: every interface says so and offers the search without them.
+
+Tests ``search/engine.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,255 @@
+"""A query's words → which of them to search for in these notes, in which forms, how telling.
+
+Which are stop words, prefixes or mistyped, how many notes have them, and how much they weigh.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache, partial
+from itertools import chain
+from typing import NamedTuple
+
+from ...index.file import metadata
+from ...query import fts5
+from ...query.fts5 import Terms, unique
+from ...query.parser import WORDS_OF_SENTENCES
+from ...query.query import Query
+from ...sqlite import read_value, sqlite3
+from ...text import languages
+from ...text.folding import plain
+from . import spelling
+from .offers import MAX_DOUBTFUL
+
+# The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
+# stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
+MAIN_LANGUAGE_SHARE = 0.05
+
+# A word in more than this share of the notes is treated as a stop word. Such words say little in
+# any language and make searches slow. Among few notes the share isn't meaningful.
+COMMON_SHARE = 0.5
+COMMON_FROM_NOTES = 200
+
+# FTS5 reads every note that has any of the words, about five hundred per millisecond. Words are
+# added, rarest first, until this many notes have them; the others say least. On test collections, a
+# limit of .6 of the notes costs at most .008 nDCG@10, a limit of .3 up to .027.
+MAX_HITS = 60_000
+
+# The maximum of FTS5's BM25 (k1 = 1.2) for a word, as a multiple of its inverse document frequency.
+BM25_K1_PLUS_1 = 2.2
+
+# For queries of two to so many words, results name the words that they lack.
+MAX_NAMED = 5
+# A text that ends so, has more words than that, or a stop word, is a sentence.
+QUESTION_MARKS = ("?", "؟", "？")
+
+
+class ContentWord(NamedTuple):
+    """A word, prefix or identifier of the query that isn't a stop word."""
+
+    text: str
+    match: str  # FTS5 expression for it in all forms
+    weight: float  # inverse document frequency
+
+
+class QueryWords:
+    """The words of a query in these notes.
+
+    :param terms: of the query; without its words, the library's languages are searched in
+    """
+
+    def __init__(self, connection: sqlite3.Connection, terms: Terms) -> None:
+        self._connection = connection
+        self.languages, self.stop_words, self.language = _languages(connection, terms)
+        self._forms = cache(partial(spelling.forms, connection, self.languages))
+        self._counts = cache(self._count)
+        self._notes = metadata.count_notes(connection)
+
+    def _count(self, word: str) -> dict[str, int]:
+        """Return how many notes have each of a word's stems."""
+        return spelling.note_counts(self._connection, self._forms(word))
+
+    def _most_notes(self, word: str) -> int:
+        return max(self._counts(word).values(), default=0)
+
+    def matches(self, terms: Terms) -> bool:
+        """Return whether the word index has a note with any of the terms."""
+        if terms.match is None:
+            return False
+        with suppress(sqlite3.DatabaseError):
+            for word in () if terms.boolean or terms.phrases else terms.words:
+                # A compound's parts may be apart.
+                if list(map(bool, self._counts(word).values())) == [True]:
+                    return True
+        match = languages.in_languages(terms.match, self.languages, self.known_forms(terms))
+        return exists(self._connection, match, if_broken=True)
+
+    def known_forms(self, terms: Terms) -> dict[str, tuple[str, ...]]:
+        """Return the forms in the index of each string of the terms' FTS5 expression."""
+        texts = unique(languages.strings(terms.match or ""))
+        # Scripts without spaces have one form, and the notes have completions as they are.
+        return {
+            text: tuple(self._forms(text))
+            for text in texts
+            if text not in terms.completions and not languages.is_unspaced(text)
+        }
+
+    def replacements(
+        self, query: Query, correct: bool
+    ) -> tuple[dict[str, str | None], dict[str, tuple[str, ...]]]:
+        """Return replacements of words, and for uncertain ones, what may be meant.
+
+        A word is replaced by ``word*`` if it is a prefix, and by None if it is to be left out.
+        """
+        replacements: dict[str, str | None] = {}
+        terms = query.terms
+        is_long = len(terms.words) > MAX_NAMED or query.text.endswith(QUESTION_MARKS)
+        is_sentence = is_long or any(word.lower() in self.stop_words for word in terms.words)
+        has_rare = bool(terms.phrases or terms.prefixes or terms.identifiers)
+        common: list[str] = []
+        known: list[str] = []
+        unknown: list[str] = []
+        for word in terms.words:
+            if word.lower() in self.stop_words:
+                common.append(word)  # counting its notes would take long
+                continue
+            notes = self._most_notes(word)
+            # In a compound such as waste-to-energy, a single part may be common.
+            is_one = len(self._counts(word)) == 1
+            if notes and is_one:
+                is_common = self._notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * self._notes
+                (common if is_common else known).append(word)
+            elif notes:
+                has_rare = True
+            elif is_one:
+                unknown.append(word)
+        uncertain: dict[str, tuple[str, ...]] = {}
+        for word in unknown:
+            # Numbers and words of a sentence count as complete, except for the last word. As
+            # prefixes they cost Hindi questions .014 nDCG@10, Russian ones .007, German .004,
+            # NFCorpus .001.
+            is_whole = is_sentence or word.isdecimal()
+            may_go_on = word == query.unfinished_word or not is_whole
+            if may_go_on and spelling.word_completions(self._connection, word):
+                replacements[word], has_rare = f"{word}*", True
+            elif not correct or len(unknown) > max(len(known), MAX_DOUBTFUL):
+                pass
+            elif found := spelling.correction(self._connection, word):
+                if found.is_sure:
+                    replacements[word], has_rare = found.words[0], True
+                else:
+                    uncertain[word] = found.words
+        if not known and not has_rare and not unknown:
+            # Texts such as "to be or not to be" have only common words, so search for these.
+            known, common = common, []
+        hits = 0
+        for notes, word in sorted((self._most_notes(word), word) for word in known):
+            hits += notes
+            if hits > MAX_HITS and has_rare:
+                common.append(word)
+            has_rare = True
+        return replacements | dict.fromkeys(common), uncertain
+
+    def beginnings(self, word: str, terms: Terms) -> tuple[str, ...]:
+        """Return the notes' words that begin with a word, but not its own forms.
+
+        There are none if the query has other words, by which the notes can be found.
+        """
+        if terms.substrings != (word,) or word.lower() in self.stop_words:
+            return ()
+        if languages.is_unspaced(word):
+            return ()
+        words = spelling.word_completions(self._connection, word)
+        own = spelling.stems(word)
+        return tuple(word for word in words if spelling.stems(word) != own)
+
+    def content(self, terms: Terms) -> tuple[ContentWord, ...]:
+        """Return the words, prefixes and identifiers that are searched for, with their weights."""
+        if terms.boolean or languages.is_unspaced(terms.meaning):
+            return ()
+        found: list[ContentWord] = []
+        with suppress(sqlite3.DatabaseError):
+            for name in terms.identifiers:
+                known = {name: tuple(self._forms(name))}
+                match = languages.in_languages(fts5.quoted(name), (), known)
+                has_it = exists(self._connection, match, if_broken=False)
+                having = min(self._counts(name).values(), default=0) if has_it else 0
+                found.append(ContentWord(name, match, _idf(having, self._notes)))
+            # Not why and who, which aren't stop words.
+            words = [word for word in terms.words if word not in WORDS_OF_SENTENCES] or terms.words
+            for word in words:
+                tokens = fts5.words(word)
+                parts = [part for part in tokens if len(part) > 1 or not part.isascii()] or tokens
+                known = {part: tuple(self._forms(part)) for part in parts}
+                match = languages.in_languages(" AND ".join(map(fts5.quoted, parts)), (), known)
+                if parts:
+                    having = min(chain.from_iterable(self._counts(part).values() for part in parts))
+                    found.append(ContentWord(word, f"({match})", _idf(having, self._notes)))
+            for prefix in terms.prefixes:
+                own = [it for it in terms.completions if plain(it).startswith(plain(prefix))]
+                starting = " OR ".join([fts5.starting_with(prefix), *map(fts5.quoted, own)])
+                having = max((n for it in own for n in self._counts(it).values()), default=0)
+                found.append(ContentWord(prefix, f"({starting})", _idf(having, self._notes)))
+        return tuple(found)
+
+    def max_bm25(self, words: Sequence[str]) -> float:
+        """Return the limit of the BM25 of a note that has every word more and more often."""
+        highest = 0.0
+        for word in words:
+            parts = sorted(self._counts(word).values())
+            # A compound is searched for as a phrase, so its rarest part is the best estimate.
+            for having in parts if languages.is_unspaced(word) else parts[:1] or [0]:
+                highest += BM25_K1_PLUS_1 * _idf(having, self._notes)
+        return highest
+
+
+def _languages(
+    connection: sqlite3.Connection, terms: Terms
+) -> tuple[tuple[str, ...], frozenset[str], str]:
+    """Return the languages to search in, the stop words, and the query's likeliest language.
+
+    The languages are the query's, if that is clear, or else the library's main ones. If no note has
+    a word as it is typed, other languages are added in which notes have a form of it.
+    """
+    present = languages.present(connection)
+    shares = metadata.language_shares(connection)
+    main = next((language for language in shares if language in languages.STOP_WORDS), "en")
+    likely = languages.likely(terms.words, present)
+    stop_words = languages.STOP_WORDS[likely or main]
+    mains = [language for language in present if shares.get(language, 1) >= MAIN_LANGUAGE_SHARE]
+    chosen = [likely] if likely else mains
+    others = [language for language in present if language not in chosen and language != "en"]
+    with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
+        for word in terms.words if others else ():
+            if not _has_notes(connection, (), word):
+                chosen += [
+                    language
+                    for language in others
+                    if language not in chosen and _has_notes(connection, [language], word)
+                ]
+    if languages.is_unspaced(terms.meaning):
+        own = languages.likely_unspaced(terms.meaning, shares)
+    else:
+        own = likely or next((it for it in shares if it not in languages.UNSPACED_LANGUAGES), None)
+    return tuple(chosen), stop_words, own or main
+
+
+def _has_notes(connection: sqlite3.Connection, searched: Sequence[str], word: str) -> bool:
+    forms = spelling.forms(connection, searched, word)
+    return any(spelling.note_counts(connection, forms).values())
+
+
+def exists(connection: sqlite3.Connection, match: str, *, if_broken: bool) -> bool:
+    """Return whether a note matches an FTS5 expression, and ``if_broken`` if that fails."""
+    sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
+    try:
+        return bool(read_value(connection, sql, [match]))
+    except sqlite3.DatabaseError:
+        return if_broken  # the statement itself fails, and retrieve() handles that
+
+
+def _idf(having: int, notes: int) -> float:
+    # During indexing, more notes may have a word than existed when the notes were counted.
+    return max(math.log((max(notes - having, 0) + 0.5) / (having + 0.5)), 1e-6)
