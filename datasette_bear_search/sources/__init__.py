@@ -3,6 +3,7 @@
 This module has what plugins need for sources of their own, and what programs need to read one.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .base import Incremental as Incremental
@@ -22,14 +23,11 @@ if TYPE_CHECKING:
     from .formats.markdown_metadata import note_from_markdown as note_from_markdown
 
 
+# Each search imports this package, and reads no files.
+_MODULES = {"html_to_markdown": "documents", "note_from_markdown": "markdown_metadata"}
+
+
 def __getattr__(name: str) -> Any:
-    # Each search imports this package, and reads no files.
-    if name == "html_to_markdown":
-        from .formats.documents import html_to_markdown
-
-        return html_to_markdown
-    if name == "note_from_markdown":
-        from .formats.markdown_metadata import note_from_markdown
-
-        return note_from_markdown
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".formats.{_MODULES[name]}", __name__), name)
