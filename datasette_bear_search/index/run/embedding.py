@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...embeddings.base import Embedder, ModelUnavailable
-from ...notes import counted
 from ...sqlite import sqlite3
 from ..file import database, metadata, templates, vectors
 from ..file import passages as stored_passages
@@ -109,11 +108,6 @@ def _write_vectors(
     calibration.renew(connection, embedder)
     if report.embedded and (offer := metadata.model_offer(connection)):
         report.notices.append(offer)
-    if report.refused:
-        report.notices.append(
-            f"The model doesn't know most of the text of {counted(report.refused, 'passage')}, "
-            "or failed to embed it, so that is found by its words only."
-        )
 
 
 def keeps_vectors(connection: sqlite3.Connection, embedder: Embedder) -> bool:
