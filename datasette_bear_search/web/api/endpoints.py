@@ -33,20 +33,15 @@ from . import openapi
 
 
 @views.view(path="/openapi.json")
-async def description(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
-    server = datasette.absolute_url(request, databases.url(datasette, "/")).rstrip("/")
-    return responses.json_response(
-        datasette, openapi.description() | {"servers": [{"url": server}]}
-    )
+async def description(request: Request, database: Database) -> Response:
+    root = database.ds.absolute_url(request, databases.url(database.ds, "/")).rstrip("/")
+    described = openapi.description() | {"servers": [{"url": root}]}
+    return responses.json_response(database.ds, described)
 
 
 @views.view(partial(responses.html_response, "error.html"))
-async def no_such_page(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
-    described = databases.url(datasette, f"{openapi.SEARCH_PATH}/openapi.json")
+async def no_such_page(request: Request, database: Database) -> Response:
+    described = databases.url(database.ds, f"{openapi.SEARCH_PATH}/openapi.json")
     message = f"There is no such page. {described} lists the addresses for programs."
     raise errors.PageError(message, 404)
 
@@ -138,9 +133,7 @@ def _with_next(response: Response, next_url: str | None) -> Response:
 
 
 @views.view(path="/suggest.json")
-async def suggest(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
+async def suggest(request: Request, database: Database) -> Response:
     """Respond with completions of the text ``q`` at the offset ``cursor`` (default: its end)."""
     text = request.args.get("q") or ""
     cursor = read_number("cursor", request.args.get("cursor"), len(text), 0, len(text))
@@ -148,27 +141,25 @@ async def suggest(
     completed = await errors.read_index(
         database, lambda connection: suggestions.suggest(connection, text, cursor)
     )
-    if settings.redacts(datasette):
+    if settings.redacts(database.ds):
         completed = masking.masked_suggestions(completed)
     completions = [asdict(each) for each in completed.found]
     body = {"ok": True, "start": completed.start, "end": completed.end, "suggestions": completions}
-    return responses.json_response(datasette, body)
+    return responses.json_response(database.ds, body)
 
 
 @views.view(path="/status.json")
-async def status(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
+async def status(request: Request, database: Database) -> Response:
     """Respond with the state of the model, the index and its sources."""
     found, state = await errors.read_index(database, index_status.read_status)
-    shown = masking.masked if settings.redacts(datasette) else str
+    shown = masking.masked if settings.redacts(database.ds) else str
     path = Path(turns.index_file(database))
     found = await asyncio.to_thread(index_status.completed, found, state, path, shown)
-    fresh = await index_freshness.freshness(datasette)
+    fresh = await index_freshness.freshness(database.ds)
     updating = fresh and {"doing": fresh.doing or None, "problems": fresh.problems}
     body = {
         "ok": True,
         **asdict(found),
         "updating": updating if fresh and fresh.update_url else None,
     }
-    return responses.json_response(datasette, body)
+    return responses.json_response(database.ds, body)

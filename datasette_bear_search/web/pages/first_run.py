@@ -104,10 +104,9 @@ def _offer(config: SourceConfig) -> Offer:
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
-async def update_page(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
+async def update_page(request: Request, database: Database) -> Response:
     """Update the index, and add the sources that are ticked. GET only shows how fresh it is."""
+    datasette = database.ds
     updater = freshness.updaters.get(datasette)
     if request.method != "POST":
         context = {

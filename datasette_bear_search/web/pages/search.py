@@ -101,10 +101,9 @@ async def _error_page(
 
 
 @views.view(_error_page, path=".json")
-async def search_page(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
+async def search_page(request: Request, database: Database) -> Response:
     """Respond with the search page or, with ``.json``, with the results as JSON."""
+    datasette, is_json = database.ds, request.url_vars["format"] == "json"
     if request.method == "HEAD":  # don't search: nobody would see the results
         return responses.json_response(datasette, {}) if is_json else Response.html("")
     first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
@@ -391,16 +390,14 @@ def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str,
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("POST",))
-async def save(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
+async def save(request: Request, database: Database) -> Response:
     if not may_save(database):
         raise PageError(NOT_SAVED, 404)
     form = await views.form(request)
     search, keep = form.get("search", ""), form.get("saved") == "1"
     write = partial(save_search, search=search, keep=keep)
     await views.write_index(database, write, refused=CANT_SAVE)
-    return Response.redirect(first_run.page_before(datasette, request), status=303)
+    return Response.redirect(first_run.page_before(database.ds, request), status=303)
 
 
 # --- a search without results
@@ -455,11 +452,9 @@ STREAMED = 1000
 
 
 @views.view(path=".csv")
-async def search_csv(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
+async def search_csv(request: Request, database: Database) -> Response:
     """Respond with a page of results as CSV, or with all of them."""
-    is_whole = bool(request.args.get("_stream"))
+    datasette, is_whole = database.ds, bool(request.args.get("_stream"))
     if is_whole and not datasette.setting("allow_csv_stream"):
         raise PageError("CSV streaming is disabled", 400)
     if request.method == "HEAD":
