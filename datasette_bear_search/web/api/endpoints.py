@@ -1,4 +1,4 @@
-"""URLs for scripts, buttons and programs: suggestions, the status of the search, judgments.
+"""URLs for scripts and programs: results as JSON and CSV, suggestions, the status of the search.
 
 Apart from judgments, only ``bear-serve`` writes to the index: see first_run.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,15 @@ from datasette.utils.asgi import AsgiStream
 
 from ...query import suggest as suggestions
 from ...search import status as index_status
+from ...search.engine import WAIT
 from ...search.redaction import masking
-from ...search.request import read_number
-from ...search.results.records import Hit
+from ...search.request import SearchRequest, read_number, read_page_request
+from ...search.results.json import json_body
+from ...search.results.records import Hit, Results
 from .. import turns
-from ..pages.urls import note_url
+from ..pages import facets
+from ..pages.urls import Urls, note_url
+from ..pipeline import MAX_WAIT, respond
 from ..requests import databases, errors, responses, settings, views
 from ..requests import freshness as index_freshness
 from . import openapi
@@ -44,6 +49,42 @@ async def no_such_page(request: Request, database: Database) -> Response:
     described = databases.url(database.ds, f"{openapi.SEARCH_PATH}/openapi.json")
     message = f"There is no such page. {described} lists the addresses for programs."
     raise errors.PageError(message, 404)
+
+
+@views.view(path=".json")
+async def search_json(request: Request, database: Database) -> Response:
+    """Respond with results as JSON, in the format of Datasette 1.0."""
+    if request.method == "HEAD":  # don't search: nobody would see the results
+        return responses.json_response(database.ds, {})
+    search_request, options = _read_search(request)
+    response = await respond(database, search_request, **options)
+    results = response.results
+    more: dict[str, Any] = {"next_url": _next_url(request, database, results, "json")}
+    if request.args.get("_facets") == "1":
+        urls = Urls(database.ds, request.args, f"{openapi.SEARCH_PATH}.json")
+        counted = None
+        with suppress(errors.PageError):
+            counted = await errors.read_index(database, partial(facets.counted, results=results))
+        groups = facets.facet_groups(urls, results.plan.query, counted) if counted else ()
+        more["facets"] = {group.name: [*map(asdict, group.choices)] for group in groups}
+    rerank = request.args.get("rerank") or None
+    body = json_body(results, response.notices, response.timing_ms, rerank, **more)
+    return rows_response(database.ds, request, body)
+
+
+def _read_search(request: Request) -> tuple[SearchRequest, dict[str, Any]]:
+    """Read the search, and how it waits for models."""
+    search_request = read_page_request(views.parameters(request))
+    wait = read_number("_wait", request.args.get("_wait"), WAIT, 0, MAX_WAIT)
+    return search_request, {"wait": wait, "by_words_first": False}
+
+
+def _next_url(request: Request, database: Database, results: Results, form: str) -> str | None:
+    if results.next_offset is None:
+        return None
+    urls = Urls(database.ds, request.args, f"{openapi.SEARCH_PATH}.{form}")
+    next_url = urls.search(drop=(), _next=results.next_offset)
+    return str(database.ds.absolute_url(request, next_url))
 
 
 def rows_response(datasette: Datasette, request: Request, body: dict[str, Any]) -> Response:
@@ -66,13 +107,25 @@ def rows_response(datasette: Datasette, request: Request, body: dict[str, Any]) 
     return _with_next(response, body.get("next_url"))
 
 
-def csv_response(
-    datasette: Datasette,
-    request: Request,
-    pages: Callable[[], AsyncIterable[Sequence[Hit]]],
-    next_url: str | None,
-) -> AsgiStream:
-    """Stream a table in Datasette's form; obey ``_header``, ``_dl``, ``_col`` and ``_nocol``."""
+# Results that one statement of a whole table finds.
+STREAMED = 1000
+
+
+@views.view(path=".csv")
+async def search_csv(request: Request, database: Database) -> Response:
+    """Respond with a page of results as CSV in Datasette's form, or with all of them.
+
+    Obeys ``_stream``, ``_header``, ``_dl``, ``_col`` and ``_nocol``.
+    """
+    datasette, is_whole = database.ds, bool(request.args.get("_stream"))
+    if is_whole and not datasette.setting("allow_csv_stream"):
+        raise errors.PageError("CSV streaming is disabled", 400)
+    if request.method == "HEAD":
+        return responses.text_response(datasette, "")
+    search_request, options = _read_search(request)
+    if is_whole:
+        search_request = replace(search_request, size=STREAMED)
+    first = await respond(database, search_request, **options)
     kept = _chosen_keys(request, openapi.CSV_COLUMNS)
     columns = [name for name in openapi.CSV_COLUMNS if name in kept]
 
@@ -80,23 +133,30 @@ def csv_response(
         # Its writerow() returns what write() returns, a coroutine.
         limited = LimitedWriter(stream, datasette.setting("max_csv_mb"))
         writer = csv.DictWriter(limited, columns, extrasaction="ignore")
+        response = first
         try:
             if request.args.get("_header") != "off":
                 await writer.writeheader()
-            async for hits in pages():
-                for row in _with_pages(datasette, request, map(_csv_row, hits)):
+            while True:
+                for row in _with_pages(datasette, request, map(_csv_row, response.hits)):
                     await writer.writerow(row)
+                offset = response.results.next_offset
+                if not is_whole or offset is None:
+                    break
+                next_request = replace(search_request, offset=offset)
+                response = await respond(database, next_request, **options)
         except (WriteLimitExceeded, errors.PageError) as error:
             await stream.write(str(error))  # as Datasette does
 
-    async def respond(stream: Any) -> None:
+    async def send(stream: Any) -> None:
         await turns.while_connected(request.receive, partial(write, stream))
 
     is_file = request.args.get("_dl")
     kind = "text/csv" if is_file else "text/plain"
-    response = AsgiStream(respond, content_type=f"{kind}; charset=utf-8")
+    response = AsgiStream(send, content_type=f"{kind}; charset=utf-8")
     if is_file:
         response.headers["content-disposition"] = 'attachment; filename="notes.csv"'
+    next_url = None if is_whole else _next_url(request, database, first.results, "csv")
     return _with_next(responses.for_programs(datasette, response), next_url)
 
 

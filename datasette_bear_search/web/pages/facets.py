@@ -9,7 +9,9 @@ from datetime import datetime
 
 from ...query.filters import FILTERS
 from ...query.query import Query
-from ...search.results.facets import Facets, TagCount
+from ...search.results.facets import Facets, TagCount, count_facets
+from ...search.results.records import Results
+from ...sqlite import sqlite3
 from .urls import OF_ONE_LIST, Urls, period_name
 
 
@@ -33,6 +35,17 @@ class FacetValue:
 class FacetGroup:
     name: str
     choices: tuple[FacetValue, ...]
+
+
+def is_empty(results: Results) -> bool:
+    """Return whether nothing was found; notes that are merely near don't count."""
+    are_merely_near = results.hits and not results.found
+    return bool(are_merely_near) or not results.total
+
+
+def counted(connection: sqlite3.Connection, results: Results) -> Facets | None:
+    is_counted = results.statement is not None and not is_empty(results)
+    return count_facets(connection, results) if is_counted else None
 
 
 def facet_groups(urls: Urls, query: Query, facets: Facets) -> tuple[FacetGroup, ...]:

@@ -50,9 +50,9 @@ class Offer:
     problem: str = ""  # why it can't be read
 
 
-async def first_run(datasette: Datasette, request: Request, database: Database) -> Response | None:
+async def first_run(request: Request, database: Database) -> Response | None:
     """Respond with notes to index, or the progress of indexing; None once there are notes."""
-    updater = freshness.updaters.get(datasette)
+    updater = freshness.updaters.get(database.ds)
     if updater is None or updater.has_notes:
         return None
     sql = "select exists (select 1 from notes), exists (select 1 from sources)"
@@ -70,7 +70,7 @@ async def first_run(datasette: Datasette, request: Request, database: Database) 
         "service": service,
         "keeps_running": service.is_installed,
     }
-    return await responses.html_response(FIRST_RUN_TEMPLATE, datasette, request, context)
+    return await responses.html_response(FIRST_RUN_TEMPLATE, database.ds, request, context)
 
 
 async def _present_model(database: Database) -> str:
@@ -118,7 +118,7 @@ async def update_page(request: Request, database: Database) -> Response:
         raise PageError(UPDATES_OFF, 404)
     form = await views.form(request)
     if form.get("keep"):
-        await asyncio.to_thread(_keep_running, datasette, database)
+        await asyncio.to_thread(_keep_running, database)
         return Response.redirect(page_before(datasette, request), status=303)
     chosen = form.getlist("location")
     # A form must not be able to make this server read any other folder.
@@ -135,7 +135,7 @@ async def update_page(request: Request, database: Database) -> Response:
     return Response.redirect(page_before(datasette, request), status=303)
 
 
-def _keep_running(datasette: Datasette, database: Database) -> None:
+def _keep_running(database: Database) -> None:
     """Install bear-serve as a service with this index, or raise PageError."""
     try:
         service_of(database).install()

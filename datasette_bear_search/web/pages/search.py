@@ -1,11 +1,11 @@
-"""The search page and its JSON: read the request, run the pipeline, respond."""
+"""The search page: read the request, run the pipeline, respond."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -30,9 +30,8 @@ from ...search.notes.start_page import (
 )
 from ...search.ranking.statement import TEXTBOOK, Statement
 from ...search.redaction import masking
-from ...search.request import MAX_SIZE, PAGE_SIZE, SearchRequest, read_number, read_request
-from ...search.results.facets import Facets, count_facets
-from ...search.results.json import json_body
+from ...search.request import PAGE_SIZE, SearchRequest, read_page_request
+from ...search.results.facets import Facets
 from ...search.results.records import Hit, MatchedPassage, Results
 from ...search.results.retrieve import NOTHING_CLOSE
 from ...search.results.snippets import more_passages
@@ -40,12 +39,12 @@ from ...sources.base import SourceConfig
 from ...sqlite import sqlite3
 from ...text.markdown import plain_text
 from .. import turns
-from ..api import endpoints, judgments, openapi
+from ..api import judgments, openapi
 from ..api.openapi import SEARCH_PATH
 from ..note_html.attachments import NoteFiles, note_files
-from ..pipeline import BY_WORDS, FIRST_RESULTS_HEADER, MAX_WAIT, PAGE_WAIT, respond
+from ..pipeline import BY_WORDS, FIRST_RESULTS_HEADER, PAGE_WAIT, respond
 from ..requests import databases, freshness, permissions, responses, settings, views
-from ..requests.errors import NO_SIDECAR, UNREADABLE, PageError, read_index
+from ..requests.errors import NO_SIDECAR, PageError, read_index
 from . import facets, first_run
 from .cards import Card, card, create_links
 from .form import (
@@ -100,38 +99,23 @@ async def _error_page(
     )
 
 
-@views.view(_error_page, path=".json")
+@views.view(_error_page)
 async def search_page(request: Request, database: Database) -> Response:
-    """Respond with the search page or, with ``.json``, with the results as JSON."""
-    datasette, is_json = database.ds, request.url_vars["format"] == "json"
     if request.method == "HEAD":  # don't search: nobody would see the results
-        return responses.json_response(datasette, {}) if is_json else Response.html("")
-    first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
-    if not is_json and (page := await first_run.first_run(datasette, request, database)):
+        return Response.html("")
+    if page := await first_run.first_run(request, database):
         return page
-    if not is_json and has_empty_fields(request.args):
-        return Response.redirect(Urls(datasette, request.args).search(drop=()))
-    given = {name: request.args.getlist(name) for name in request.args}
+    if has_empty_fields(request.args):
+        return Response.redirect(Urls(database.ds, request.args).search(drop=()))
+    first = request.headers.get(FIRST_RESULTS_HEADER.lower())
+    given = views.parameters(request)
     errors: dict[str, str] = {}
-    search_request = _read_request(given, first, None if is_json else errors)
+    search_request = _read_request(given, first, errors)
     wait = PAGE_WAIT if search_request.query.mode == "auto" else WAIT
-    if is_json:
-        wait = read_number("_wait", request.args.get("_wait"), WAIT, 0, MAX_WAIT)
-    options: dict[str, Any] = {"wait": wait, "by_words_first": not is_json}
-    try:
-        response = await respond(database, search_request, **options)
-    except PageError as error:
-        if str(error) != UNREADABLE:
-            raise
-        # Try again: the tables may have been rebuilt between two statements, or a killed run may
-        # have been rolled back only now.
-        await databases.sidecar_database(datasette)
-        response = await respond(database, search_request, **options)
-    if is_json:
-        return await _json(request, database, response)
+    response = await respond(database, search_request, wait=wait, by_words_first=True)
     urls = Urls(database.ds, MultiParams(given))
     # The heading above the nearest notes says the same.
-    said = (NOTHING_CLOSE,) if _is_empty(response.results) else ()
+    said = (NOTHING_CLOSE,) if facets.is_empty(response.results) else ()
     if unfiltered := response.results.unfiltered:
         said = (*said, unfiltered.notice)
     notices = (notice for notice in response.notices if not notice.startswith(said))
@@ -142,27 +126,17 @@ async def search_page(request: Request, database: Database) -> Response:
 
 
 def _read_request(
-    given: dict[str, list[str]], first: str | None, errors: dict[str, str] | None
+    given: dict[str, list[str]], first: str | None, errors: dict[str, str]
 ) -> SearchRequest:
     """Return the search request for parameters.
 
-    :param errors: gets messages about invalid parameters, which leave ``given``; None raises them
+    :param errors: gets messages about invalid parameters, which leave ``given``
     """
-    size = FIRST_RESULTS if first else PAGE_SIZE
-
-    def value(name: str) -> str | None:
-        return given.get(name, [None])[0]
-
     try:
-        search_request = read_request(
-            given,
-            size=read_number("_size", value("_size"), size, 1, MAX_SIZE),
-            offset=read_number("_next", value("_next"), 0, 0, 10**9),
-            correct=value("correct") != "0",
-        )
+        search_request = read_page_request(given, FIRST_RESULTS if first else PAGE_SIZE)
     except InvalidParameter as error:
         name = str(error).split()[0]
-        if errors is None or name not in given:
+        if name not in given:
             raise
         errors[name] = str(error)
         values = given.pop(name)
@@ -197,22 +171,12 @@ async def _surroundings(database: Database, request: Request, results: Results) 
         saved = saved_searches(connection) if may_save(database) else ()
         if is_whole:
             with suppress(sqlite3.DatabaseError):  # last, because counting may take too long
-                counted = _counted(connection, results)
+                counted = facets.counted(connection, results)
         return Surroundings(stored, more, files, saved, home, counted)
 
     with suppress(PageError):
         return await read_index(database, read)
     return Surroundings()
-
-
-def _counted(connection: sqlite3.Connection, results: Results) -> Facets | None:
-    is_counted = results.statement is not None and not _is_empty(results)
-    return count_facets(connection, results) if is_counted else None
-
-
-def _is_empty(results: Results) -> bool:
-    are_merely_near = results.hits and not results.found
-    return bool(are_merely_near) or not results.total
 
 
 # --- the page
@@ -353,7 +317,7 @@ async def _results(
         context["missing_fields"] = [(name, value) for name, values in fields for value in values]
         if title.strip():
             context["missing_why"] = await asyncio.to_thread(_why, database, results, title)
-    if _is_empty(results):
+    if facets.is_empty(results):
         context["suggestions"] = _suggestions(urls, results, beside)
         context["create"] = list(create_links(query, around.sources))
     return context
@@ -415,65 +379,3 @@ def _suggestions(urls: Urls, results: Results, filters: Sequence[LabeledUrl]) ->
         links.append(LabeledUrl("Search by meaning as well", urls.search(drop=("_next", "mode"))))
     newest = urls.search(drop=tuple(urls.arguments), sort="newest")
     return [*links, LabeledUrl("Browse all notes, newest first", newest)]
-
-
-# --- JSON, in the format of Datasette 1.0
-
-
-async def _json(request: Request, database: Database, response: SearchResponse) -> Response:
-    datasette, results = database.ds, response.results
-    more: dict[str, Any] = {}
-    if request.args.get("_facets") == "1":
-        urls = Urls(datasette, request.args, f"{SEARCH_PATH}.json")
-        counted = None
-        with suppress(PageError):
-            counted = await read_index(database, partial(_counted, results=results))
-        groups = facets.facet_groups(urls, results.plan.query, counted) if counted else ()
-        more["facets"] = {group.name: [*map(asdict, group.choices)] for group in groups}
-    rerank = request.args.get("rerank") or None
-    next_url = _next_url(datasette, request, results.next_offset, "json")
-    body = json_body(
-        results, response.notices, response.timing_ms, rerank, next_url=next_url, **more
-    )
-    return endpoints.rows_response(datasette, request, body)
-
-
-def _next_url(datasette: Datasette, request: Request, offset: int | None, form: str) -> str | None:
-    if offset is None:
-        return None
-    urls = Urls(datasette, request.args, f"{SEARCH_PATH}.{form}")
-    return str(datasette.absolute_url(request, urls.search(drop=(), _next=offset)))
-
-
-# --- CSV, as Datasette writes it
-
-# Results that one statement of a whole table finds.
-STREAMED = 1000
-
-
-@views.view(path=".csv")
-async def search_csv(request: Request, database: Database) -> Response:
-    """Respond with a page of results as CSV, or with all of them."""
-    datasette, is_whole = database.ds, bool(request.args.get("_stream"))
-    if is_whole and not datasette.setting("allow_csv_stream"):
-        raise PageError("CSV streaming is disabled", 400)
-    if request.method == "HEAD":
-        return responses.text_response(datasette, "")
-    given = {name: request.args.getlist(name) for name in request.args}
-    search_request = _read_request(given, None, None)
-    if is_whole:
-        search_request = replace(search_request, size=STREAMED)
-    wait = read_number("_wait", request.args.get("_wait"), WAIT, 0, MAX_WAIT)
-    options: dict[str, Any] = {"wait": wait, "by_words_first": False}
-    first = await respond(database, search_request, **options)
-
-    async def pages() -> AsyncIterator[Sequence[Hit]]:
-        response = first
-        yield response.hits
-        while is_whole and (offset := response.results.next_offset) is not None:
-            response = await respond(database, replace(search_request, offset=offset), **options)
-            yield response.hits
-
-    next_offset = None if is_whole else first.results.next_offset
-    next_url = _next_url(datasette, request, next_offset, "csv")
-    return endpoints.csv_response(datasette, request, pages, next_url)

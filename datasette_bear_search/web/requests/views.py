@@ -106,6 +106,10 @@ def view(
     return decorate
 
 
+def parameters(request: Request) -> dict[str, list[str]]:
+    return {name: request.args.getlist(name) for name in request.args}
+
+
 def fields(encoded: str) -> MultiParams:
     """Parse a query string or an encoded form."""
     return MultiParams(parse_qs(encoded))
