@@ -65,8 +65,8 @@ async def search_json(request: Request, database: Database) -> Response:
         counted = None
         with suppress(errors.PageError):
             counted = await errors.read_index(database, partial(facets.counted, results=results))
-        groups = facets.facet_groups(urls, results.plan.query, counted) if counted else ()
-        more["facets"] = {group.name: [*map(asdict, group.choices)] for group in groups}
+        groups = facets.facet_groups(urls, results.plan.query, counted) if counted else {}
+        more["facets"] = {name: [*map(asdict, choices)] for name, choices in groups.items()}
     rerank = request.args.get("rerank") or None
     body = json_body(results, response.notices, response.timing_ms, rerank, **more)
     return rows_response(database.ds, request, body)

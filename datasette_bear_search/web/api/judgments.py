@@ -63,10 +63,7 @@ async def judge(request: Request, database: Database) -> Response:
         ).fetchone()
         if found is None:
             return None
-        if grade is None:
-            judgments.forget(connection, query, source, key)
-        else:
-            judgments.store(connection, query, source, key, grade)
+        judgments.store(connection, query, source, key, grade)
         return int(found[0])
 
     note_id = await views.write_index(database, write, refused=NOT_STORED)

@@ -21,13 +21,7 @@ from ...notes import ForeseenError, local_day
 from ...query.filter_values import InvalidParameter
 from ...search import absence
 from ...search.engine import WAIT, SearchResponse
-from ...search.notes.start_page import (
-    START_PAGE_NOTES,
-    StartPage,
-    read_start_page,
-    save_search,
-    saved_searches,
-)
+from ...search.notes import start_page
 from ...search.ranking.statement import TEXTBOOK, Statement
 from ...search.redaction import masking
 from ...search.request import PAGE_SIZE, SearchRequest, read_page_request
@@ -45,16 +39,9 @@ from ..note_html.attachments import NoteFiles, note_files
 from ..pipeline import BY_WORDS, FIRST_RESULTS_HEADER, PAGE_WAIT, respond
 from ..requests import databases, freshness, permissions, responses, settings, views
 from ..requests.errors import NO_SIDECAR, PageError, read_index
-from . import facets, first_run
+from . import facets, first_run, form
 from .cards import Card, card, create_links
-from .form import (
-    DATES,
-    JUDGE,
-    NOT_SENT_AGAIN,
-    form_context,
-    has_empty_fields,
-    option_chips,
-)
+from .form import DATES, JUDGE, NOT_SENT_AGAIN
 from .urls import OF_ONE_LIST, LabeledUrl, Urls, filter_chips, text_chips
 
 SEARCH_TEMPLATE, PART, TITLE = "bear_search.html", "_bear_search.html", "Search notes"
@@ -77,7 +64,7 @@ class Surroundings:
     more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
     files: Mapping[int, NoteFiles] = field(default_factory=dict)
     saved: tuple[str, ...] = ()
-    home: StartPage | None = None
+    home: start_page.StartPage | None = None
     facets: Facets | None = None
 
     @property
@@ -92,8 +79,8 @@ async def _error_page(
         status = 200 if request.url_vars["database"] is None else 404
         template = first_run.FIRST_RUN_TEMPLATE
         return await responses.html_response(template, datasette, request, {}, status)
-    form = form_context(Urls(datasette, request.args))
-    context = {**form, "page_title": TITLE, **error}
+    fields = form.form_context(Urls(datasette, request.args))
+    context = {**fields, "page_title": TITLE, **error}
     return await responses.html_response(
         SEARCH_TEMPLATE, datasette, request, context, status, part=PART
     )
@@ -105,7 +92,7 @@ async def search_page(request: Request, database: Database) -> Response:
         return Response.html("")
     if page := await first_run.first_run(request, database):
         return page
-    if has_empty_fields(request.args):
+    if form.has_empty_fields(request.args):
         return Response.redirect(Urls(database.ds, request.args).search(drop=()))
     first = request.headers.get(FIRST_RESULTS_HEADER.lower())
     given = views.parameters(request)
@@ -164,11 +151,11 @@ async def _surroundings(database: Database, request: Request, results: Results) 
             if redact:
                 more = masking.masked_passages(connection, more)
         if is_whole and not is_list:
-            home = read_start_page(connection)
+            home = start_page.read_start_page(connection)
             home = masking.masked_record(home) if redact else home
         stored = freshness.stored_freshness(connection)
         files = note_files(database.ds, connection, [hit.id for hit in results.hits])
-        saved = saved_searches(connection) if may_save(database) else ()
+        saved = start_page.saved_searches(connection) if may_save(database) else ()
         if is_whole:
             with suppress(sqlite3.DatabaseError):  # last, because counting may take too long
                 counted = facets.counted(connection, results)
@@ -196,7 +183,7 @@ async def _results_page(
     counted, home = around.facets, around.home
     context = {
         "fresh": await freshness.freshness(datasette, around.stored),
-        **form_context(urls),
+        **form.form_context(urls),
         **await _results(urls, request, database, response, around),
         "json_url": replace(urls, path=f"{SEARCH_PATH}.json").search(drop=unknown),
         "sql_url": await permissions.sql_url(datasette, request, database, results.statement),
@@ -215,7 +202,7 @@ async def _results_page(
         context["previous_url"] = previous if results.hits else urls.search()
     if counted is not None and counted.total:
         groups = facets.facet_groups(urls, results.plan.query, counted)
-        context["facets"] = {group.name: group for group in facets.narrowing(groups, counted.total)}
+        context["facets"] = facets.narrowing(groups, counted.total)
         context["at_least"] = counted.at_least
         if not results.plan.query.text and urls.value("sort") != "title":
             context["months"] = facets.month_headings(counted)
@@ -229,7 +216,7 @@ async def _results_page(
         if not missing_package(MULTILINGUAL_MODEL):
             context["offered_model"] = MULTILINGUAL_MODEL
     if home is not None:
-        recent = [hit for hit in results.hits if not hit.archived][:START_PAGE_NOTES]
+        recent = [hit for hit in results.hits if not hit.archived][: start_page.START_PAGE_NOTES]
         context |= {
             "home": home,
             "found": [card(urls, results.plan, hit) for hit in recent],
@@ -283,7 +270,7 @@ async def _results(
         "notices": response.notices,
         "results": results,
         "has_notes": response.state.has_notes,
-        "chips": [*text_chips(urls, query), *beside, *option_chips(urls)],
+        "chips": [*text_chips(urls, query), *beside, *form.option_chips(urls)],
         "all_url": urls.unfiltered() if len(beside) > 1 else None,
         "found": cards(found),
         "weaker": cards(weaker),
@@ -357,9 +344,9 @@ def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str,
 async def save(request: Request, database: Database) -> Response:
     if not may_save(database):
         raise PageError(NOT_SAVED, 404)
-    form = await views.form(request)
-    search, keep = form.get("search", ""), form.get("saved") == "1"
-    write = partial(save_search, search=search, keep=keep)
+    sent = await views.form(request)
+    search, keep = sent.get("search", ""), sent.get("saved") == "1"
+    write = partial(start_page.save_search, search=search, keep=keep)
     await views.write_index(database, write, refused=CANT_SAVE)
     return Response.redirect(first_run.page_before(database.ds, request), status=303)
 
