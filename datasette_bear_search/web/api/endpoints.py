@@ -211,10 +211,10 @@ async def suggest(request: Request, database: Database) -> Response:
 @views.view(path="/status.json")
 async def status(request: Request, database: Database) -> Response:
     """Respond with the state of the model, the index and its sources."""
-    found, state = await errors.read_index(database, index_status.read_status)
+    stored = await errors.read_index(database, index_status.read_status)
     shown = masking.masked if settings.redacts(database.ds) else str
     path = Path(turns.index_file(database))
-    found = await asyncio.to_thread(index_status.completed, found, state, path, shown)
+    found = await asyncio.to_thread(index_status.completed, stored, path, shown)
     fresh = await index_freshness.freshness(database.ds)
     updating = fresh and {"doing": fresh.doing or None, "problems": fresh.problems}
     body = {
