@@ -83,14 +83,9 @@ async def _present_model(database: Database) -> str:
 
 def _models(present: str) -> list[ModelOffer]:
     return [
-        ModelOffer(
-            each,
-            files.model_folder(each.model) is not None,
-            models.missing_package(each.model),
-            each.model == present,
-        )
+        ModelOffer(each, is_here, models.missing_package(each.model), each.model == present)
         for each in CHOICES
-        if each.megabytes or files.model_folder(each.model)
+        if (is_here := files.model_folder(each.model) is not None) or each.megabytes
     ]
 
 
@@ -151,10 +146,8 @@ def service_of(database: Database) -> Service:
 
 def page_before(datasette: Datasette, request: Request) -> str:
     """Return the URL of the page whose button was pressed if it is ours, else the search page's."""
-    before, search = (
-        urlsplit(request.headers.get("referer", "")),
-        databases.url(datasette, SEARCH_PATH),
-    )
+    before = urlsplit(request.headers.get("referer", ""))
+    search = databases.url(datasette, SEARCH_PATH)
     if not before.path.startswith(search) or before.path == databases.url(datasette, UPDATE_PATH):
         return search
     return f"{before.path}?{before.query}" if before.query else before.path
