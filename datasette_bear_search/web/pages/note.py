@@ -21,7 +21,7 @@ from ...search.notes import detail, similar
 from ...search.notes.detail import NoteDetail
 from ...search.notes.similar import SimilarNote
 from ...search.redaction import masking
-from ...search.request import PAGE_SIZE, read_note_id, read_number, read_request
+from ...search.request import PAGE_SIZE, read_note_id, read_page_request
 from ...search.results.retrieve import url_at_heading
 from ...sqlite import sqlite3, time_limit
 from ...text.markdown import plain_text
@@ -123,11 +123,10 @@ async def _other_result(request: Request, database: Database, note_id: int, step
     from ..pipeline import respond
 
     arguments = {name: request.args.getlist(name) for name in request.args if name != "step"}
-    first = read_number("_next", (arguments.get("_next") or [None])[0], 0, 0, 10**9)
-    offset = max(0, first - 1)
-    search_request = read_request(arguments, size=PAGE_SIZE + 2, offset=offset)
-    if request.args.get("correct") == "0":
-        search_request = replace(search_request, correct=False)
+    search_request = read_page_request(arguments)
+    # With the last result of the page before and the first of the next one.
+    offset = max(0, search_request.offset - 1)
+    search_request = replace(search_request, size=PAGE_SIZE + 2, offset=offset)
     response = await respond(database, search_request, wait=0, by_words_first=True)
     hits = response.results.hits
     place = next((place for place, hit in enumerate(hits) if hit.id == note_id), None)
