@@ -188,7 +188,6 @@ class Library:
         :param reads_sources: look in the sources if it isn't indexed, their trash included
         """
         from .search import absence
-        from .search.redaction import masking
 
         request = _request(query, limit, 0, True, parameters)
         # Whoever may not see some notes mustn't learn from the sources that they are there.
@@ -197,7 +196,7 @@ class Library:
             said = absence.explain(
                 connection, request, title, reads_sources=reads, wait=wait, redact=self.redact
             )
-        return masking.masked(said) if self.redact else said
+        return self.shown(said)
 
     def hits(self, query: str = "", **parameters: Unpack[SearchParameters]) -> Iterator[Hit]:
         """Yield all hits of a search in its order, reading them a page at a time.
@@ -248,11 +247,10 @@ class Library:
     def status(self) -> Status:
         """Return what is ready, how fresh the index is, and its sources."""
         from .search import status
-        from .search.redaction import masking
 
         with self.open() as connection:
             found = status.read_status(connection)
-        return status.completed(*found, self._file(), masking.masked if self.redact else str)
+        return status.completed(found, self._file(), self.shown)
 
     def note(
         self,
@@ -299,10 +297,14 @@ class Library:
     def source_notices(self) -> list[str]:
         """Return notices on notes that changed since they were indexed, or may have."""
         from .search import engine
+
+        return [*map(self.shown, engine.source_notices(self.source_changes(), self.path))]
+
+    def shown(self, text: str) -> str:
+        """Return a text with its secrets masked, if the library masks them."""
         from .search.redaction import masking
 
-        notices = engine.source_notices(self.source_changes(), self.path)
-        return [masking.masked(each) for each in notices] if self.redact else notices
+        return masking.masked(text) if self.redact else text
 
     def source_changes(self) -> SourceChanges:
         from .index import freshness

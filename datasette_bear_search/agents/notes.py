@@ -340,8 +340,7 @@ def _normalized(text: str) -> str:
 
 
 def _note_lines(note: Mapping[str, Any]) -> Iterator[str]:
-    parts = ("text", "rest", "attachments", "problem", "lines", "total_lines")
-    yield from heading_lines(note, "#", *parts)
+    yield from heading_lines(note, "#")
     if problem := note.get("problem"):
         yield problem
         return

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import combining, normalize
 
+from ..processes import user_folder
 from .base import ModelUnavailable, first_line
 from .names import BUNDLED, is_hub_name
 from .safetensors import WEIGHT_FILES
@@ -149,9 +150,7 @@ def download(name: str) -> Path:
 
 
 def cache_folder() -> Path:
-    from platformdirs import user_cache_path
-
-    return user_cache_path("datasette-bear-search", appauthor=False)
+    return user_folder("cache")
 
 
 def content_hash(folder: Path, *facts: object) -> str:

@@ -84,7 +84,8 @@ class Filter(NamedTuple):
             return self.choices[value.lower()].label
         if self.kind == "state":
             label = self.label or self.name
-            return self.opposite or f"not {label}" if value.lower() in _FALSE else label
+            opposite = self.opposite or f"not {label}".replace("not with ", "without ")
+            return opposite if value.lower() in _FALSE else label
         return (self.label or f"{self.title}: {{}}").format(value.removeprefix("#"))
 
     def conditions(self, values: Mapping[str, Sequence[str]], bind: Bind) -> list[str]:
@@ -114,11 +115,15 @@ _TAGGED = (
     "where folded = {0} or (folded >= {0} || '/' and folded < {0} || '0') "
     "or substr(folded, 1, length({0}) - 1) || '*' = {0}))"
 )
+_UNTAGGED = "id not in (select note_id from note_tags)"
 _PINNED_IN_TAG = f"{_TAGGED[:-1]} and note_tags.pinned)"
 
 
-def _either(notes: str) -> str:
-    return f"Only {notes}, or only the others."
+def _state(
+    name: str, notes: str, condition: str = "", label: str = "", opposite: str = ""
+) -> Filter:
+    both = f"Only {notes}, or only the others."
+    return Filter(name, "state", condition, label, opposite, help=both)
 
 
 _ROWS = (
@@ -171,33 +176,13 @@ _ROWS = (
     ),
     Filter("created", "date", help=_DATES, value=_A_DATE, example="2023"),
     Filter("modified", "date", help=_DATES, value=_A_DATE, example="2024-05"),
-    Filter("pinned", "state", help=_either("pinned notes")),
-    Filter("archived", "state", help=_either("archived notes")),
-    Filter("trashed", "state", help=_either("notes in the trash")),
-    Filter(
-        "todo",
-        "state",
-        "todos_open > 0",
-        "with to-dos",
-        "without to-dos",
-        help=_either("notes with open to-dos"),
-    ),
-    Filter(
-        "done",
-        "state",
-        "todos_done > 0",
-        "with finished to-dos",
-        "without finished to-dos",
-        help=_either("notes with finished to-dos"),
-    ),
-    Filter(
-        "untagged",
-        "state",
-        "id not in (select note_id from note_tags)",
-        opposite="tagged",
-        help=_either("notes without tags"),
-    ),
-    Filter("encrypted", "state", help=_either("encrypted notes")),
+    _state("pinned", "pinned notes"),
+    _state("archived", "archived notes"),
+    _state("trashed", "notes in the trash"),
+    _state("todo", "notes with open to-dos", "todos_open > 0", "with to-dos"),
+    _state("done", "notes with finished to-dos", "todos_done > 0", "with finished to-dos"),
+    _state("untagged", "notes without tags", _UNTAGGED, opposite="tagged"),
+    _state("encrypted", "encrypted notes"),
     Filter(
         "has",
         "choice",

@@ -122,6 +122,16 @@ def read_request(
     return SearchRequest(read_query(parameters), read_ranking(parameters), size, offset, correct)
 
 
+def read_page_request(parameters: Parameters, size: int = PAGE_SIZE) -> SearchRequest:
+    """Read a request with its page: by default the first, of ``size`` results."""
+    return read_request(
+        parameters,
+        size=read_number("_size", _first(parameters, "_size"), size, 1, MAX_SIZE),
+        offset=read_number("_next", _first(parameters, "_next"), 0, 0, 10**9),
+        correct=_first(parameters, "correct") != "0",
+    )
+
+
 def read_query(parameters: Parameters) -> Query:
     """Read the query and its filters, or raise InvalidParameter."""
     mode = _read_choice(parameters, "mode")

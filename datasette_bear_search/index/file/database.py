@@ -15,6 +15,7 @@ from typing import BinaryIO, TypeVar
 
 from ...embeddings.prompts import Prompts
 from ...notes import ForeseenError
+from ...processes import user_folder
 from ...sqlite import sqlite3
 from ...text import languages
 from . import metadata, schema
@@ -117,9 +118,7 @@ def default_path() -> Path:
     """Return the path of the index file if the command line and settings name none."""
     if chosen := os.environ.get(SIDECAR_VARIABLE):
         return Path(chosen).expanduser()
-    from platformdirs import user_data_path
-
-    return user_data_path("datasette-bear-search", appauthor=False) / "notes.db"
+    return user_folder("data") / "notes.db"
 
 
 def unrestricted(path: Path) -> Path:
