@@ -6,17 +6,20 @@ import re
 import string
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 from unicodedata import category, east_asian_width
 from urllib.parse import quote
 
 from ..notes import counted, local_day, printable, without_parent_tags
 from ..search.engine import SearchResponse
-from ..search.notes.similar import SimilarNote, SimilarNotes
 from ..search.results.json import TERMS
 from ..search.results.marks import MarkedText, Text
 from ..search.results.records import Hit
 from ..search.results.snippets import shortened
 from .output import PLAIN, Screen, echo, screen_for, style
+
+if TYPE_CHECKING:
+    from ..search.notes.similar import SimilarNote, SimilarNotes
 
 # Characters of a passage that are shown.
 PASSAGE_CHARACTERS = 280
