@@ -221,10 +221,11 @@ def plan(
             terms = replace(terms, completions=unique(chain.from_iterable(known)))
     has_matches = not is_like and words.matches(terms)
     if (terms.boolean or terms.phrases) and not is_like and not has_matches:
-        demanded = "matches this combination"
-        if not terms.boolean:
-            demanded = "contains this exact phrase"
-        notices.append(f"No note {demanded}, so the words were searched for separately.")
+        notices.append(
+            "No note matches this combination, so the words were searched for separately."
+            if terms.boolean
+            else "No note contains this exact phrase, so it was searched for without quotes."
+        )
         terms = terms.relaxed()
         has_matches = words.matches(terms)
     normalizer = 0.0

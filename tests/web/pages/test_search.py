@@ -356,7 +356,7 @@ async def test_a_query_with_nothing_to_find_says_so(datasette):
 async def test_a_phrase_that_no_note_has_is_searched_as_words(datasette):
     data = await answer(datasette, 'q="leaks+roof"&mode=keyword')
     assert data["rows"][0]["title"] == "Cabin roof"
-    assert "No note contains this exact phrase" in data["notices"][0]
+    assert "so it was searched for without quotes" in data["notices"][0]
 
 
 async def test_words_inside_longer_words_give_a_notice(datasette):
