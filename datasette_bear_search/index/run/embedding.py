@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from ...embeddings.base import Embedder, ModelUnavailable
 from ...notes import counted
 from ...sqlite import sqlite3
-from ..file import database, metadata, templates, vectors
+from ..file import database, metadata, vectors
 from ..file import passages as stored_passages
 from ..file.database import transaction
 from ..file.metadata import get_meta, set_meta
@@ -193,7 +193,7 @@ def _batches(
 ) -> Iterator[Sequence[tuple[int, str]]]:
     """Yield batches of (passage id, text to embed), sorted by length within a window."""
     max_tokens = stored_passages.max_tokens(connection)
-    shared = templates.shared_lines(connection).keys()
+    shared = stored_passages.shared_lines(connection).keys()
     for first in range(0, len(pending), PASSAGES_PER_WINDOW):
         ids = json.dumps(pending[first : first + PASSAGES_PER_WINDOW])
         sql = """

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...index import freshness
-from ...index.file import database, templates
+from ...index.file import database, passages
 from ...index.file.nearest import similarity
 from ...index.file.schema import EMBEDDED, MAX_EMBEDDED, OWN_TEXT, PENDING, REFUSED, VECTORS
 from ...notes import counted
@@ -152,7 +152,7 @@ def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
 
 
 def _template(connection: sqlite3.Connection, note_id: int) -> str | None:
-    count = templates.most_shared(connection, note_id)
+    count = passages.most_shared(connection, note_id)
     return f"Left out: a text that {counted(count, 'note')} share." if count else None
 
 
