@@ -39,7 +39,8 @@ def spellings(connection: sqlite3.Connection, word: str) -> list[str]:
     None if it was typed with accents and the notes have it so: año isn't ano.
     """
     written, typed = normalized(word).lower(), plain(word)
-    if written != typed and _is_known(connection, written):
+    sql = f"select 1 from {WORD_VOCABULARY} where term = ?"
+    if written != typed and read_value(connection, sql, [written]):
         return []
     sql = f"""
     select spelling from {SPELLINGS} where typed = ?
@@ -100,11 +101,6 @@ def _regional_patterns() -> list[tuple[re.Pattern[str], set[str]]]:
         (re.compile(rf"({before})({one}|{other})({after})"), {one, other})
         for before, one, other, after in _REGIONAL
     ]
-
-
-def _is_known(connection: sqlite3.Connection, word: str) -> bool:
-    sql = f"select exists (select 1 from {WORD_VOCABULARY} where term = ?)"
-    return bool(read_value(connection, sql, [word]))
 
 
 def _count(connection: sqlite3.Connection, beginning: str) -> int:

@@ -28,8 +28,9 @@ from ..file import notes as stored_notes
 from ..file.database import transaction
 from ..file.metadata import get_meta, set_meta
 from ..file.sources import StoredSource
-from . import calibration, embedding, lock
+from . import calibration, lock
 from .changes import Snapshot, missing_in_rebuild, read, read_if_changed
+from .embedding import VectorRun
 from .lock import IndexBusy, is_busy, only_run
 from .report import SILENT, Failure, Hooks, Report
 from .text import TextRun, now
@@ -109,7 +110,8 @@ def update(
         sources.write_tries(connection, configs, errors)
         # What left the index leaves these now, not after the vectors, which may take hours.
         _update_all_restricted(path, None, report, hooks)
-        embedding.write_vectors(connection, embedder, report, hooks, verify_model=verify_model)
+        if embedder is not None:
+            VectorRun(connection, embedder, report, hooks).write(verify_model=verify_model)
         _end(path, connection, report, has_model=embedder is not None)
         usable = None if report.model_failure else embedder
         _update_all_restricted(path, usable, report, hooks)
@@ -125,7 +127,8 @@ def index(
         if not schema.is_current(connection):
             database.reset(connection)
         TextRun(connection, report, hooks).write(snapshots)
-        embedding.write_vectors(connection, embedder, report, hooks)
+        if embedder is not None:
+            VectorRun(connection, embedder, report, hooks).write()
         _end(path, connection, report, has_model=embedder is not None)
     return report
 
@@ -211,7 +214,7 @@ def update_restricted(
         with transaction(connection):
             calibration.count_new(connection, restricted.copy_vectors(whole, connection))
         if embedder is not None:
-            embedding.write_vectors(connection, embedder, report, hooks)
+            VectorRun(connection, embedder, report, hooks).write()
             _end(file, connection, report, has_model=True)
         with transaction(connection):
             restricted.take_state(whole, connection, made_from)
