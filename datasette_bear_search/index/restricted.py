@@ -30,7 +30,6 @@ from .file.database import (
     RESTRICTED_MARK,
     SidecarError,
     connect,
-    has_vector_extension,
     is_made,
 )
 from .file.metadata import SEMANTIC, UNRELATED, get_meta, get_texts, set_meta
@@ -104,7 +103,7 @@ def take_settings(
     without = json.dumps(tags, ensure_ascii=False)
     set_meta(connection, **about_model, **{WITHOUT: without, SEMANTIC: get_meta(whole, SEMANTIC)})
     passages.update_passages(connection, passages.max_tokens(whole))
-    if about_model["dimension"] and has_vector_extension(connection):
+    if about_model["dimension"] and vectors.has_extension(connection):
         vectors.prepare(connection)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..embeddings import registry
 from ..embeddings.base import ModelUnavailable
 from ..index import freshness
-from ..index.file import database
+from ..index.file import database, vectors
 from ..index.file import sources as stored_sources
 from ..index.file.database import State
 from ..index.file.schema import EMBEDDED
@@ -61,7 +61,7 @@ class Status:
 def read_status(connection: sqlite3.Connection) -> tuple[Status, State]:
     """Return what the index file says; complete it with :func:`completed`."""
     state = database.read_state(connection)
-    obstacle = semantic_obstacle(state, database.has_vector_extension(connection))
+    obstacle = semantic_obstacle(state, vectors.has_extension(connection))
     is_embedded = f"vector_state = '{EMBEDDED}'"
     sql = f"select count(*), count(*) filter (where {is_embedded}) from passages"
     passages, embedded = connection.execute(sql).fetchone()

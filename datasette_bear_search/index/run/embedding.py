@@ -52,7 +52,7 @@ class VectorRun:
 
     def _write(self, *, verify_model: bool) -> None:
         connection, embedder, report = self.connection, self.embedder, self.report
-        has_extension = database.has_vector_extension(connection)
+        has_extension = vectors.has_extension(connection)
         state = database.read_state(connection)
         is_complete = not state.pending and not calibration.is_due(connection)
         if is_complete and state.model == embedder.name and not verify_model:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -103,7 +103,7 @@ def update(
                 f"{report.failures[0].source}"
             )
             snapshots = []
-        known_ids = _empty(connection) if rebuild and not report.failures else {}
+        known_ids = empty(connection) if rebuild and not report.failures else {}
         text = TextRun(connection, report, hooks, known_ids, {} if yes else stored)
         text.write(snapshots, list(remove), tidy=tidy)
         errors = {each.source: each[1:] for each in [*report.failures, *report.kept]}
@@ -125,7 +125,7 @@ def index(
     report = Report()
     with only_run(path, lock.RUN_SECONDS), database.open_for_writing(path) as connection:
         if not schema.is_current(connection):
-            database.reset(connection)
+            empty(connection)
         TextRun(connection, report, hooks).write(snapshots)
         if embedder is not None:
             VectorRun(connection, embedder, report, hooks).write()
@@ -133,11 +133,48 @@ def index(
     return report
 
 
-def _empty(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
-    """Empty the index, and return the ids of its notes by source and key: they get them again."""
+def empty(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
+    """Empty an index file of any version, but keep judgments, saved searches and sources.
+
+    Return the ids of its notes by source and key, which get them again.
+    """
+    # Importing it takes 60-200 ms, and only this function needs it.
+    import sqlite_utils
+
     known_ids = stored_notes.ids_by_key(connection)
-    database.reset(connection)
-    set_meta(connection, **{stored_notes.LAST_ID: max(known_ids.values(), default=0)})
+    connection.execute("pragma foreign_keys = off")
+    # The file isn't replaced, because servers have it open. In one transaction, so that searches
+    # always see tables and a run that is killed here loses nothing.
+    with transaction(connection):
+        db = sqlite_utils.Database(connection)
+        known = map(db.table, (schema.SOURCES, schema.JUDGMENTS))
+        tables = [table for table in known if table.exists()]
+        # In a damaged file, the table may contain another table's rows, which aren't judgments.
+        where = {schema.JUDGMENTS: "typeof(grade) = 'integer'"}
+        kept = [
+            (table, row)
+            for table in tables
+            for row in table.rows_where(where.get(table.name), order_by="rowid")
+        ]
+        saved = None
+        with suppress(sqlite3.Error):  # the file may be damaged
+            saved = get_meta(connection, metadata.SAVED_SEARCHES)
+        schema.drop(connection)
+        schema.create(connection)
+        if saved:
+            set_meta(connection, **{metadata.SAVED_SEARCHES: saved})
+        for table, row in kept:
+            # Another version may have stored columns that no longer exist.
+            values = {name: row[name] for name in table.columns_dict if name in row}
+            connection.execute(
+                f"insert into {table.name} ({', '.join(values)}) "
+                f"values ({', '.join(f':{name}' for name in values)})",
+                values,
+            )
+        # There are no notes now, so each source has to be read again.
+        connection.execute(f"update {schema.SOURCES} set state = '', notes = 0")
+        set_meta(connection, **{stored_notes.LAST_ID: max(known_ids.values(), default=0)})
+    connection.execute("pragma foreign_keys = on")
     return known_ids
 
 
@@ -203,7 +240,7 @@ def update_restricted(
         database.require_current(whole)
         cleanup.enter_context(only_run(file, lock.RUN_SECONDS))
         connection = cleanup.enter_context(database.open_for_writing(file))
-        known_ids = {} if schema.is_current(connection) else _empty(connection)
+        known_ids = {} if schema.is_current(connection) else empty(connection)
         # Before reading, so that a change in between is noticed the next time.
         made_from = restricted.change_tokens(whole)
         with transaction(connection):

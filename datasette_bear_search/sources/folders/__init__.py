@@ -151,8 +151,8 @@ class NoteFolder(FileSource, Incremental):
         resolver = LinkResolver(names, aliases, whole=whole, suffixes=suffixes)
         moved: set[str] = set()
         if known and known.keys() != names.keys():
-            before = {key: self._link_name(key) for key in known}
-            moved, self.renamed = moved_names(before, names)
+            then = {key: self._link_name(key) for key in known}
+            moved, self.renamed = moved_names(then, names)
         for key in (stored.keys() | aliases.keys()) - same if known else ():
             _, before, _ = stored.get(key, ("", "", ""))
             moved.update(set(before.split(",")) ^ set(aliases.get(key, "").split(",")))
