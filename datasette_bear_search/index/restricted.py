@@ -25,13 +25,7 @@ from .config import hidden_by_environment
 from .file import notes as stored_notes
 from .file import passages, schema, vectors
 from .file import sources as stored_sources
-from .file.database import (
-    PROMPTS,
-    RESTRICTED_MARK,
-    SidecarError,
-    connect,
-    is_made,
-)
+from .file.database import PROMPTS, RESTRICTED_MARK, SidecarError, connect, is_made
 from .file.metadata import SEMANTIC, UNRELATED, get_meta, get_texts, set_meta
 from .file.schema import EMBEDDED, FILES, PENDING, REFUSED, VECTORS
 from .file.sources import StoredSource

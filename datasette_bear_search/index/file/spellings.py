@@ -25,12 +25,9 @@ def update_spellings(connection: sqlite3.Connection) -> None:
     words = [word for (word,) in connection.execute(sql, [_WITH_ACCENTS])]
     wanted = {(typed, word) for word in words for typed in typed_forms(word) if typed != word}
     stored = set(connection.execute(f"select typed, spelling from {SPELLINGS}"))
-    changes = (
-        (f"delete from {SPELLINGS} where typed = ? and spelling = ?", stored - wanted),
-        (f"insert into {SPELLINGS} values (?, ?)", wanted - stored),
-    )
-    for sql, rows in changes:
-        connection.executemany(sql, rows)
+    sql = f"delete from {SPELLINGS} where typed = ? and spelling = ?"
+    connection.executemany(sql, stored - wanted)
+    connection.executemany(f"insert into {SPELLINGS} values (?, ?)", wanted - stored)
 
 
 def spellings(connection: sqlite3.Connection, word: str) -> list[str]:
