@@ -477,16 +477,13 @@ class Library:
             embedder = registry.trust(names.given(model))
         else:
             stored = database.stored(self.path, metadata.NEXT_MODEL) or database.stored(self.path)
-            embedder = registry.get_embedder(stored or self._first_model(config_path))
+            if not stored:
+                _, configuration = self.known_sources(config_path)
+                prompts = configuration.prompts if configuration else {}
+                stored = registry.with_choice(registry.default_model(), **prompts)
+            embedder = registry.get_embedder(stored)
         embedder.may_download = True
         return embedder
-
-    def _first_model(self, config_path: Path | None) -> str:
-        from .embeddings import registry
-
-        _, configuration = self.known_sources(config_path)
-        prompts = configuration.prompts if configuration else {}
-        return registry.with_choice(registry.default_model(), **prompts)
 
     def _selection(
         self, sources: Sequence[Place], remove: Collection[str] = (), *, everything: bool = False

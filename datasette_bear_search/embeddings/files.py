@@ -84,7 +84,6 @@ def has_token(folder: Path, word: str) -> bool:
 
 @lru_cache(2)
 def _vocabulary(folder: Path) -> frozenset[bytes]:
-    """Return the words among the tokens of the model in a folder."""
     with suppress(OSError):
         return frozenset((folder / "vocab.txt").read_bytes().splitlines())
     with suppress(OSError):
