@@ -149,8 +149,8 @@ def moved_names(
 
     :param before: key → the note's name in links; ``now`` is the same
     """
-    changed = {key: before.get(key) or now[key] for key in before.keys() ^ now.keys()}
-    moved = {name_hash(name) for each in changed.values() for name in _names(each)}
+    changed = [before[key] if key in before else now[key] for key in before.keys() ^ now.keys()]
+    moved = {name_hash(name) for each in changed for name in _names(each)}
     then, owners = _owners(before), _owners(now)
     own = {name for name in moved if then.get(name) and owners.get(name)}
     return (moved - own) | {name + "/" for name in moved}, {then[it]: owners[it] for it in own}
