@@ -26,8 +26,9 @@ from ..index.file import database, schema
 from ..index.selection import Selection, select
 from ..notes import counted, time_left
 from ..sources.base import SourceConfig, seconds_in
+from ..sources.records import BODY_FORMATS
 from ..sources.registry import absolute, free_name
-from ..sources.sql_and_json import BODY_FORMATS, TABLE_OPTIONS, table_query
+from ..sources.sql import TABLE_OPTIONS, table_query
 from .listing import failure_text, listing, preview, reading_lines
 from .options import sidecar_option
 from .output import Command, Progress, agrees, clear_errors, confirm, echo

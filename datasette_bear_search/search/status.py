@@ -9,7 +9,7 @@ from pathlib import Path
 from ..embeddings import registry
 from ..embeddings.base import ModelUnavailable
 from ..index import freshness
-from ..index.file import database
+from ..index.file import database, vectors
 from ..index.file.database import State
 from ..index.file.schema import EMBEDDED
 from ..index.file.sources import StoredSource, read_sources
@@ -65,12 +65,12 @@ Stored = tuple[State, str | None, VectorStatus, dict[str, StoredSource]]
 def read_status(connection: sqlite3.Connection) -> Stored:
     """Return what the index file says; :func:`completed` makes a Status of it."""
     state = database.read_state(connection)
-    obstacle = semantic_obstacle(state, database.has_vector_extension(connection))
+    obstacle = semantic_obstacle(state, vectors.has_extension(connection))
     is_embedded = f"vector_state = '{EMBEDDED}'"
     sql = f"select count(*), count(*) filter (where {is_embedded}) from passages"
     passages, embedded = connection.execute(sql).fetchone()
-    vectors = VectorStatus(passages, embedded, state.pending)
-    return state, obstacle, vectors, read_sources(connection)
+    counts = VectorStatus(passages, embedded, state.pending)
+    return state, obstacle, counts, read_sources(connection)
 
 
 def completed(stored: Stored, path: Path, shown: Callable[[str], str] = str) -> Status:
@@ -79,7 +79,7 @@ def completed(stored: Stored, path: Path, shown: Callable[[str], str] = str) -> 
     :param path: the index file
     :param shown: masks secrets in a text
     """
-    state, obstacle, vectors, sources = stored
+    state, obstacle, counts, sources = stored
     model = _model_status(state)
     changes = freshness.changes_since_indexing(path)
     errors = {each.source: each.error for each in changes.unreadable}
@@ -95,7 +95,7 @@ def completed(stored: Stored, path: Path, shown: Callable[[str], str] = str) -> 
     return Status(
         obstacle is None and model.state == "loaded",
         ModelStatus(shown_or_none(model.name), model.state, shown_or_none(model.problem)),
-        vectors,
+        counts,
         IndexStatus(sum(it.notes for it in sources.values()), state.indexed, changes.changed),
         tuple(source(*each) for each in sources.items()),
         tuple(map(shown, filter(None, notices))),

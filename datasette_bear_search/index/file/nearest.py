@@ -12,10 +12,9 @@ from bisect import bisect_right
 from typing import Any
 
 from ...sqlite import interruption, read_value, sqlite3, wrong_argument
-from .database import mean_vector
 from .metadata import get_number, set_meta
 from .schema import PASSAGE_INDEX, VECTORS
-from .vectors import CANDIDATES_KEY, RECALL_KEY, dimension, matrix, sample, signs
+from .vectors import CANDIDATES_KEY, RECALL_KEY, dimension, matrix, mean_vector, sample, signs
 
 Neighbors = list[tuple[int, float]]  # passage id and cosine similarity, nearest first
 

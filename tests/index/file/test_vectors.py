@@ -106,7 +106,7 @@ def test_a_run_with_nothing_to_embed_rebuilds_an_incomplete_vec0_table(
     write(*NOTES)
     bear_index()
     with monkeypatch.context() as without_vec0:
-        without_vec0.setattr(database, "load_vector_extension", lambda connection: False)
+        without_vec0.setattr(vectors, "load_extension", lambda connection: False)
         write(*NOTES[:9])
         bear_index("--yes")
     with closing(database.connect(sidecar_path)) as connection:
