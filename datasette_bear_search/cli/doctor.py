@@ -29,7 +29,7 @@ from ..notes import counted, local_minute, printable
 from ..processes import installed_script
 from ..sources.base import SourceConfig, SourceError
 from ..sources.registry import open_source
-from ..sqlite import sqlite3
+from ..sqlite import read_value, sqlite3
 from .options import sidecar_option
 from .output import Command, Screen, clear_errors, echo, echo_json, screen_for, style
 
@@ -360,6 +360,13 @@ def _contents(connection: sqlite3.Connection) -> Findings:
             "searched by meaning."
         )
         yield Finding("vectors", says, False, "datasette bear-index")
+    elif lost := read_value(
+        connection,
+        f"select count(*) from passages where vector_state = '{schema.EMBEDDED}' "
+        f"and id not in (select passage_id from {schema.VECTORS})",
+    ):
+        says = f"The file has lost the vectors of {counted(lost, 'passage')}."
+        yield Finding("vectors", says, False, "datasette bear-index --rebuild")
     elif state.pending:
         says = (
             f"{counted(state.pending, 'passage')} can only be found by words so far: the model "

@@ -123,9 +123,10 @@ def test_changed_notes_are_not_a_problem(indexed, doctor, library):
         (["pragma user_version = 9999"], "schema", "pip install -U"),
         (["update passages set vector_state = 'pending'"], "vectors", "bear-index"),
         (["insert into meta values ('passage_index_stale', 'yes')"], "vectors", "bear-index"),
+        (["delete from _vectors"], "vectors", "--rebuild"),
         (["drop trigger notes_au", "update notes set body = 'changed'"], "words", "--rebuild"),
     ],
-    ids=["older", "newer", "pending", "stale", "words"],
+    ids=["older", "newer", "pending", "stale", "lost", "words"],
 )
 def test_doctor_finds_what_is_wrong_with_the_index(
     indexed, doctor, sidecar_path, statements, name, fix

@@ -50,9 +50,10 @@ _CONTENT = {
         select key, value from meta
         where key in (
           'model', 'dimension', 'fingerprint', 'passage_settings', 'old_text_in_fts',
-          'passage_index_stale', 'links_to_resolve'
+          'passage_index_stale', 'links_to_resolve', 'next_model', 'next_fingerprint'
         )
         """,
+    "tables": "select name from sqlite_master",
 }
 
 _MATCHES = """

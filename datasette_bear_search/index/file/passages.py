@@ -15,8 +15,8 @@ from .schema import LINES, MAX_EMBEDDED, OVER_LIMIT, PENDING, SHARED_LINES
 
 # Increase it when passages are cut or cleaned differently, so that every note is cut again.
 PASSAGE_VERSION = 3
-# Notes whose passages are made again in one step, so that few texts are in memory.
-_NOTES_AT_A_TIME = 250
+# Characters, and notes, whose passages are made again in one step, so that memory suffices.
+_CHARACTERS_AT_A_TIME, _NOTES_AT_A_TIME = 4_000_000, 250
 
 
 # Position, heading, start, length, kind of text, line, text, content hash, state of the vector.
@@ -72,16 +72,20 @@ def _cut_again(
 ) -> None:
     tokens = max_tokens(connection)
     sql = "select id, title, body from notes where id in (select value from json_each(?))"
-    for start in range(0, len(note_ids), _NOTES_AT_A_TIME):
-        some = json.dumps(note_ids[start : start + _NOTES_AT_A_TIME])
-        rows, lines = {}, []
-        for note_id, title, body in connection.execute(sql, [some]).fetchall():
-            whole = passages(title, body, max_tokens=tokens)
-            rows[note_id] = passage_rows(whole, shared, body)
-            if with_lines:
-                lines.append((note_id, line_hashes(title, whole[:MAX_TEMPLATE])))
-        write_lines(connection, lines)
-        replace_passages(connection, rows)
+    rows, lines, characters = {}, [], 0
+    found = connection.execute(sql, [json.dumps(note_ids)])
+    for note_id, title, body in found:
+        whole = passages(title, body, max_tokens=tokens)
+        rows[note_id] = passage_rows(whole, shared, body)
+        if with_lines:
+            lines.append((note_id, line_hashes(title, whole[:MAX_TEMPLATE])))
+        characters += len(body)
+        if len(rows) == _NOTES_AT_A_TIME or characters >= _CHARACTERS_AT_A_TIME:
+            write_lines(connection, lines)
+            replace_passages(connection, rows)
+            rows, lines, characters = {}, [], 0
+    write_lines(connection, lines)
+    replace_passages(connection, rows)
 
 
 def passage_rows(whole: Sequence[Passage], shared: Set[int], body: str) -> list[PassageRow]:

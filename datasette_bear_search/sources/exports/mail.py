@@ -260,7 +260,8 @@ def _header(message: Message, name: str) -> str:
     values = (str(value) for key, value in message.raw_items() if key.lower() == name.lower())
     value = next(values, "")[:10_000]
     if not value.isascii():
-        value = decode(value.encode("utf-8", "surrogateescape"))
+        with suppress(Unreadable):
+            value = decode(value.encode("utf-8", "surrogateescape"))
     if "=?" in value:
         with suppress(Exception):
             value = str(make_header(decode_header(value)))

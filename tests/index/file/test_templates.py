@@ -9,6 +9,7 @@ import pytest
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import notes as stored_notes
+from datasette_bear_search.index.file import passages as stored_passages
 from datasette_bear_search.index.file.passages import PASSAGE_VERSION
 from datasette_bear_search.index.run import text as text_run
 from datasette_bear_search.index.run.chunking import line_hash, passages, without_shared
@@ -50,6 +51,16 @@ def test_a_day_is_like_the_note_on_its_topic_not_like_every_other_day(index_note
     topic = WORDS[(number - 1) % len(WORDS)].title()
     assert topic in [note.title for note in found.notes[:3]]
     assert found.notices == ("Left out: a text that 30 notes share.",)
+
+
+def test_notes_that_are_cut_again_are_not_all_in_memory(index_notes, monkeypatch):
+    seen, replace = [], stored_passages.replace_passages
+    monkeypatch.setattr(stored_passages, "_CHARACTERS_AT_A_TIME", 1.5 * len(DAYS[0].text))
+    monkeypatch.setattr(
+        stored_passages, "replace_passages", lambda db, rows: seen.append(rows) or replace(db, rows)
+    )
+    index_notes(DAYS[:10])
+    assert max(map(len, seen)) == 2
 
 
 def test_lines_that_few_notes_share_are_compared(index_notes):

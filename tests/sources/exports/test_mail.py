@@ -345,6 +345,7 @@ def test_a_file_a_folder_and_a_takeout_are_recognized(tmp_path: Path) -> None:
         b"From - 00:00\nDate: x\nContent-Type: text/plain; charset=base64\n\n\xff\n",
         b"From - 00:00\nDate: Wed, 01 May 99999 25:61:00 +9999\nSubject: =?x?q?=ZZ?=\n\nx",
         b"From - 00:00\nContent-Type: multipart/mixed; boundary=a\n\n--a\n\n" * 3,
+        b"From - 00:00\nX-Gmail-Labels: \xffa\x01\x02\nSubject: \xffa\x01\x02\n\nx",
         b"x" * 3_000_000,
         b"",
     ],
