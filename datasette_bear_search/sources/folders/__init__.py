@@ -10,11 +10,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 from ...notes import Link, LinkedFile, Note, Tag
+from ...text.folding import plain
 from ..base import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
 from ..files.archive import DOCUMENTS, LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File
 from ..files.file_source import FileSource
@@ -36,6 +38,8 @@ from . import front_matter, git_dates
 
 # Names of a folder's own note in a repository, a site and Hugo.
 INDEX_NAMES = ("readme", "index", "_index")
+# Names that programs or conventions gave: opt-in, 10_19, CONTRIBUTING.
+_SLUG = re.compile(r"[a-z\d_.-]+|[A-Z\d_.-]+")
 _NOTION_ID = re.compile(r" [0-9a-f]{32}(?=/|$)")
 # Files to read at once: some of ordinary size, a single one that is large.
 BATCH_BYTES = 256 * 1024
@@ -265,8 +269,9 @@ class NoteFolder(FileSource, Incremental):
         properties, below, problem = front_matter.split(text, fenced_only=self.names_are_titles)
         heading, body = leading_heading(below)
         title = front_matter.first(properties, front_matter.TITLES)
-        if not self.names_are_titles:
-            title = title or heading or first_heading(below)
+        if not (title or self.names_are_titles):
+            title = heading or first_heading(below)
+            title = "" if _says_more(_NOTION_ID.sub("", file.name), title) else title
         title = title or name
         if not heading or heading.casefold() != title.casefold():
             body = below
@@ -499,6 +504,13 @@ def tag_folder(file: File) -> str:
     is_index = file.name.lower() in INDEX_NAMES
     folder = file.folder.rpartition("/")[0] if is_index else file.folder
     return _NOTION_ID.sub("", folder)
+
+
+def _says_more(name: str, heading: str) -> bool:
+    """Return whether a person named a file with words that aren't in its heading: a section's."""
+    is_typed = name.lower() not in INDEX_NAMES and not _SLUG.fullmatch(name)
+    words = dropwhile(str.isdecimal, re.findall(r"[^\W_]+", plain(name)))
+    return is_typed and not all(word in plain(heading) for word in words)
 
 
 def _names(name: str) -> list[str]:

@@ -138,8 +138,8 @@ def test_only_what_changed_is_read_again(tmp_path: Path) -> None:
 
 
 def test_notes_of_a_packed_vault_are_called_like_their_files(tmp_path: Path) -> None:
-    files = {"Vault/.obsidian/app.json": "{}", "Vault/Roof.md": "# Repair\n\nText"}
-    assert [note.title for note in notes(tmp_path / "vault.zip", files).values()] == ["Roof"]
+    files = {"Vault/.obsidian/app.json": "{}", "Vault/roof.md": "# Repair\n\nText"}
+    assert [note.title for note in notes(tmp_path / "vault.zip", files).values()] == ["roof"]
     del files["Vault/.obsidian/app.json"]
     assert [note.title for note in notes(tmp_path / "folder.zip", files).values()] == ["Repair"]
 
