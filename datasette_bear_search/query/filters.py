@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from ..notes import fold_tag
+from ..text.folding import plain
 from . import fts5
 from .fts5 import unique
 
@@ -140,34 +141,36 @@ _ROWS = (
     Filter(
         "source",
         "text",
-        "lower(source) = lower({0})",
+        "plain(source) = {0}",
         label="from {}",
         help="Notes from this source, such as bear. Any of several may match.",
         value="the name of a source such as bear",
         example="bear",
+        normalized=plain,
         any_of=True,
         completions="select source, count(*) from notes group by source order by 2 desc, 1",
     ),
     Filter(
         "title",
         "text",
-        "instr(lower(title), lower({0}))",
+        "instr(plain(title), {0})",
         label="title: {}",
         help="Notes whose title contains this. Several must all match.",
         value="words of a title",
         example="plan",
+        normalized=plain,
         completions="select title, count(*) from notes where title != '' and copy_of is null "
         "group by title order by max(modified) desc",
     ),
     Filter(
         "path",
         "text",
-        "instr('/' || lower(key), '/' || lower({0}) || '/')",
+        "instr('/' || plain(key), '/' || {0} || '/')",
         label="in {}",
         help="Notes in this folder or a folder inside it. Any of several may match.",
         value="a folder such as work/plans",
         example="work/plans",
-        normalized=lambda folder: folder.strip("/"),
+        normalized=lambda folder: plain(folder.strip("/")),
         any_of=True,
         # A folder is a key up to its last slash. The table is slow to read; an index covers this.
         completions="select rtrim(rtrim(key, replace(key, '/', '')), '/'), count(*) from notes "
@@ -202,11 +205,12 @@ _ROWS = (
         "text",
         "id in (select links.note_id from links "
         "left join notes as target on target.id = links.target_id "
-        "where lower({0}) in (lower(links.title), lower(target.title)))",
+        "where {0} in (plain(links.title), plain(target.title)))",
         label="links to {}",
         help="Notes that link to the note with this title. Several must all match.",
         value="the title of a note",
         example="Title of a note",
+        normalized=plain,
         completions="select target.title, count(distinct note_id) as linking from links "
         "join notes as target on target.id = target_id "
         "where note_id not in (select id from notes where copy_of is not null) "
@@ -377,7 +381,7 @@ def _required(expression: str | None, in_title: Sequence[str], bind: Bind) -> It
         parts = bind("required_in_title", json.dumps(in_title, ensure_ascii=False))
         ways.append(
             f"not exists (select 1 from json_each({parts}) "
-            "where instr(lower(title), lower(value)) = 0)"
+            "where instr(plain(title), plain(value)) = 0)"
         )
     if ways:
         yield f"({' or '.join(ways)})"

@@ -8,10 +8,12 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
 from ...notes import Note, Tag
+from ...text.folding import plain
 from ..base import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
 from ..files.archive import LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File
 from ..files.file_source import FileSource
@@ -38,6 +40,8 @@ from .links import (
     without_suffix,
 )
 
+# Names that programs or conventions gave: opt-in, 10_19, CONTRIBUTING.
+_SLUG = re.compile(r"[a-z\d_.-]+|[A-Z\d_.-]+")
 _NOTION_ID = re.compile(r" [0-9a-f]{32}(?=/|$)")
 # Files to read at once: some of ordinary size, a single one that is large.
 BATCH_BYTES = 256 * 1024
@@ -255,8 +259,12 @@ class NoteFolder(FileSource, Incremental):
         properties, below, problem = front_matter.split(text, fenced_only=self.names_are_titles)
         heading, body = leading_heading(below)
         title = front_matter.first(properties, front_matter.TITLES)
-        if not self.names_are_titles:
-            title = title or heading or first_heading(below)
+        if not (title or self.names_are_titles):
+            title = heading or first_heading(below)
+            # A heading of level one is the whole file's; others may be a section's.
+            is_lower = below.lstrip().startswith("##")
+            if is_lower and _says_more(_NOTION_ID.sub("", file.name), title):
+                title = ""
         title = title or name
         if not heading or heading.casefold() != title.casefold():
             body = below
@@ -370,6 +378,13 @@ def tag_folder(file: File) -> str:
     is_index = file.name.lower() in INDEX_NAMES
     folder = file.folder.rpartition("/")[0] if is_index else file.folder
     return _NOTION_ID.sub("", folder)
+
+
+def _says_more(name: str, heading: str) -> bool:
+    """Return whether a person named a file with words that aren't in its heading: a section's."""
+    is_typed = name.lower() not in INDEX_NAMES and not _SLUG.fullmatch(name)
+    words = dropwhile(str.isdecimal, re.findall(r"[^\W_]+", plain(name)))
+    return is_typed and not all(word in plain(heading) for word in words)
 
 
 def _dated(file: File, dates: git_dates.FileDates, content: bytes) -> File:

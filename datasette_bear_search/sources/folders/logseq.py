@@ -155,6 +155,8 @@ class LogseqGraph(NoteFolder):
         properties, body, problem = front_matter.split(text)
         of_page, body = _page_properties(body)
         properties |= of_page
+        if isinstance(tags := properties.get("tags"), str):
+            properties["tags"] = _page_names(tags)
         if "::" in body:
             body = _FOR_LOGSEQ.sub(lambda line: line["bullet"] or "", body)
         if ":LOGBOOK:" in body:
@@ -208,8 +210,6 @@ def _page_properties(text: str) -> tuple[dict[str, object], str]:
     while match := _PROPERTY.match(text, start):
         properties[match["name"].lower()] = (match["value"] or "").strip()
         start = match.end()
-    if "tags" in properties:
-        properties["tags"] = _page_names(properties["tags"])
     return (properties, text[start:].lstrip("\n")) if properties else ({}, text)
 
 
