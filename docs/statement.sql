@@ -76,7 +76,7 @@ refined as materialized (
 ),
 fused as materialized (
   select scored.*, ifnull(refined, blend) as score,
-    ifnull(bm25 >= least_bm25(:q) and has_most or exact_level
+    ifnull(bm25 >= least_bm25(:q) and (has_most or bm25 >= enough_bm25(:q)) or exact_level
       or similarity >= closeness(:q), false) as is_found
   from scored left join refined using (note_id)
 ),
@@ -86,7 +86,7 @@ listed as materialized (
     select note_id from fused where not is_found and bm25 is null
     order by exact_level desc, score desc, bm25 desc, note_id limit weaker_matches(:q))
   union all
-  select note_id, bm25 >= least_bm25(:q) and has_most from lexical where note_id not in candidates
+  select note_id, bm25 >= least_bm25(:q) and (has_most or bm25 >= enough_bm25(:q)) from lexical where note_id not in candidates
 ),
 counts as materialized (
   select count(*) as total, count(*) filter (where is_found) as found,

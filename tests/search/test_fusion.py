@@ -498,7 +498,9 @@ def test_question_needs_15_hundredths_of_the_normalizer(forest, far, monkeypatch
         (["harbor", "lantern", "ferry", "oak"], 0.4),
     ],
 )
-def test_note_needs_two_fifths_of_the_words_weight_or_half_of_two(forest, far, words, least):
+def test_note_needs_much_of_the_weight_most_words_or_half_of_the_normalizer(
+    forest, far, words, least
+):
     weights = {word: idf(word, FOREST) for word in words}
     having = {word: {*bm25([word], FOREST)} for word in words}
     shares = {
@@ -506,10 +508,34 @@ def test_note_needs_two_fifths_of_the_words_weight_or_half_of_two(forest, far, w
         / sum(weights.values())
         for note in FOREST
     }
+    number = {title: sum(title in having[word] for word in words) for title in shares}
+    enough = 0.5 * normalizer(words, FOREST)
+    expected = {title for title, share in shares.items() if share >= least}
+    expected |= {title for title, score in bm25(words, FOREST).items() if score >= enough}
+    if len(words) > 2:
+        expected |= {title for title in number if number[title] > len(words) / 2}
     hits = found(forest, " ".join(words))
-    assert {title for title, hit in hits.items() if hit.is_found} == {
-        title for title, share in shares.items() if share >= least
-    }
+    assert {title for title, hit in hits.items() if hit.is_found} == expected
+
+
+def test_note_with_most_of_three_words_has_enough(forest):
+    words = ["lantern", "oak", "elm"]
+    both = {*bm25(["oak"], FOREST)} & {*bm25(["elm"], FOREST)}
+    hits = found(forest, " ".join(words), mode="keyword", limit=400)
+    is_found = {title for title, hit in hits.items() if hit.is_found}
+    assert is_found == both | {*bm25(["lantern"], FOREST)}
+
+
+def test_note_with_a_high_bm25_has_enough_but_not_for_an_identifier(forest, monkeypatch):
+    monkeypatch.setattr(planner, "ENOUGH_BM25_SHARE", 0.3)
+    words = ["harbor", "lantern"]
+    enough = 0.3 * normalizer(words, FOREST)
+    expected = {title for title, score in bm25(words, FOREST).items() if score >= enough}
+    hits = found(forest, " ".join(words), mode="keyword", limit=400)
+    assert expected > {*bm25(["lantern"], FOREST)}
+    assert {title for title, hit in hits.items() if hit.is_found} == expected
+    hits = found(forest, "harbor v2.11.0", mode="keyword", limit=400)
+    assert not any(hit.is_found for hit in hits.values())
 
 
 def test_rarer_one_of_two_words_is_enough(forest, far):

@@ -5,6 +5,7 @@ How to balance words and meaning, which notes have enough of the words, and whic
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -68,6 +69,9 @@ MIN_BM25_SHARE = 0.15
 # the rarer one is enough. For three to five words, half would lose .003 nDCG@10 on TIL and .002 on
 # NFCorpus and on other TILs by words, against .4.
 ENOUGH, ENOUGH_OF_MORE = 0.5, 0.4
+# Unless it has most of three to five words by number (+.002 nDCG@10 on TIL by words), or this share
+# of the normalizer as its BM25, because it is about one of them (+.002 on NFCorpus).
+ENOUGH_BM25_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -180,6 +184,13 @@ class Plan:
         """The BM25 from which a note is found by its words."""
         is_question = self.shape == "sentence" and not self.is_exact
         return MIN_BM25_SHARE * self.bm25_normalizer if is_question else 0.0
+
+    @property
+    def enough_bm25(self) -> float:
+        """The BM25 from which a note has enough of the words, whichever it has; or infinity."""
+        has_exact = self.pasted or self.terms.identifiers
+        enough = ENOUGH_BM25_SHARE * self.bm25_normalizer
+        return math.inf if has_exact or not enough else enough
 
     @property
     def closeness(self) -> float:

@@ -50,6 +50,7 @@ def register(connection: sqlite3.Connection) -> None:
         "balance": lambda planned: planned.balance,
         "bm25_normalizer": lambda planned: planned.bm25_normalizer,
         "least_bm25": lambda planned: planned.least_bm25,
+        "enough_bm25": lambda planned: planned.enough_bm25,
         "enough_words": functions.enough_words,
         "closeness": lambda planned: planned.closeness,
         "foreign_notes": functions.foreign_notes,
@@ -145,7 +146,7 @@ class SearchFunctions:
         return note_set(read_value(self._connection, sql, values))
 
     def enough_words(self, planned: Plan) -> bytes | None:
-        """Return the set of notes that have most of the text's words by weight; None: all do."""
+        """Return the set of notes that have most of the text's words; None: all do."""
         if planned.pasted:
             return note_set(",".join(map(str, planned.pasted.notes)))
         if not planned.enough:
@@ -155,6 +156,8 @@ class SearchFunctions:
         sets = [int.from_bytes(self.having(word), "little") for word in words]
         weights = [word.weight for word in words]
         enough = _at_least(planned.enough * sum(weights), [*zip(sets, weights)])
+        if len(sets) > 2:
+            enough |= _at_least(len(sets) // 2 + 1, [(notes, 1) for notes in sets])
         return enough.to_bytes(enough.bit_length() // 8 + 1, "little")  # never NULL
 
     def having(self, word: ContentWord) -> bytes:
