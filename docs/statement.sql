@@ -76,7 +76,7 @@ refined as materialized (
 ),
 fused as materialized (
   select scored.*, ifnull(refined, blend) as score,
-    ifnull(bm25 >= least_bm25(:q) and has_most or exact_level
+    ifnull(bm25 >= least_bm25(:q) and (has_most or bm25 >= enough_bm25(:q)) or exact_level
       or similarity >= closeness(:q), false) as is_found
   from scored left join refined using (note_id)
 ),
@@ -92,7 +92,7 @@ counts as materialized (
     (select max(similarity) from fused) as closest,
     (select sum(close_passages) from dense) as close_passages from (
     select note_id, is_found from listed
-    union all select note_id, bm25 >= least_bm25(:q) and has_most from lexical where note_id not in candidates)
+    union all select note_id, bm25 >= least_bm25(:q) and (has_most or bm25 >= enough_bm25(:q)) from lexical where note_id not in candidates)
 ),
 page as (
   select * from (

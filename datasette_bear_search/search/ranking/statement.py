@@ -165,7 +165,7 @@ def _is_cut(retrievers: Sequence[str], ranking: Ranking) -> bool:
 
 def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
     least = f"bm25 >= least_bm25({_q(planned)})" if len(retrievers) > 1 else "bm25"
-    return f"{least} and has_most"
+    return f"{least} and (has_most or bm25 >= enough_bm25({_q(planned)}))"
 
 
 def _similarity() -> str:
