@@ -110,7 +110,7 @@ setup(
         # `datasette bear-search` without the start of Datasette, which takes longer than a search.
         # And what `uvx datasette-bear-search` runs.
         "console_scripts": [
-            "bear-search = datasette_bear_search.cli.search:bear_search",
+            "bear-search = datasette_bear_search.cli.search:main",
             "datasette-bear-search = datasette_bear_search.cli.serve:bear_serve",
         ],
     },

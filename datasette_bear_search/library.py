@@ -5,12 +5,12 @@ from __future__ import annotations
 # Only fast imports are here. Others are inside functions, so that "import" takes no time.
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from .notes import ForeseenError
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .search.engine import SearchResponse
     from .search.notes.detail import NoteDetail
     from .search.notes.similar import SimilarNotes
-    from .search.request import SearchParameters, SearchRequest
+    from .search.request import SearchParameters
     from .search.results.facets import Facets
     from .search.results.records import Hit, ListedNote
     from .search.status import Status
@@ -156,13 +156,13 @@ class Library:
         :raises InvalidParameter: for an unknown parameter or an invalid value
         :raises TimeLimitExceeded: if the library has a time limit and the search exceeds it
         """
-        from .search import engine
+        from .search import engine, request
 
-        request = _request(query, limit, offset, correct, parameters)
+        asked = request.read_python(query, limit, offset, correct, parameters)
         with self.open() as connection:
             response = engine.search(
                 connection,
-                request,
+                asked,
                 time_limit_ms=self.time_limit_ms,
                 redact=self.redact,
                 wait=wait,
@@ -187,17 +187,16 @@ class Library:
         :param title: the note's title, part of it, ``SOURCE:KEY`` or the path of its file
         :param reads_sources: look in the sources if it isn't indexed, their trash included
         """
-        from .search import absence
-        from .search.redaction import masking
+        from .search import absence, request
 
-        request = _request(query, limit, 0, True, parameters)
+        asked = request.read_python(query, limit, 0, True, parameters)
         # Whoever may not see some notes mustn't learn from the sources that they are there.
         reads = reads_sources and not self.hidden_tags
         with self.open() as connection:
             said = absence.explain(
-                connection, request, title, reads_sources=reads, wait=wait, redact=self.redact
+                connection, asked, title, reads_sources=reads, wait=wait, redact=self.redact
             )
-        return masking.masked(said) if self.redact else said
+        return self.shown(said)
 
     def hits(self, query: str = "", **parameters: Unpack[SearchParameters]) -> Iterator[Hit]:
         """Yield all hits of a search in its order, reading them a page at a time.
@@ -248,11 +247,10 @@ class Library:
     def status(self) -> Status:
         """Return what is ready, how fresh the index is, and its sources."""
         from .search import status
-        from .search.redaction import masking
 
         with self.open() as connection:
             found = status.read_status(connection)
-        return status.completed(*found, self._file(), masking.masked if self.redact else str)
+        return status.completed(found, self._file(), self.shown)
 
     def note(
         self,
@@ -299,10 +297,14 @@ class Library:
     def source_notices(self) -> list[str]:
         """Return notices on notes that changed since they were indexed, or may have."""
         from .search import engine
+
+        return [*map(self.shown, engine.source_notices(self.source_changes(), self.path))]
+
+    def shown(self, text: str) -> str:
+        """Return a text with its secrets masked, if the library masks them."""
         from .search.redaction import masking
 
-        notices = engine.source_notices(self.source_changes(), self.path)
-        return [masking.masked(each) for each in notices] if self.redact else notices
+        return masking.masked(text) if self.redact else text
 
     def source_changes(self) -> SourceChanges:
         from .index import freshness
@@ -477,16 +479,13 @@ class Library:
             embedder = registry.trust(names.given(model))
         else:
             stored = database.stored(self.path, metadata.NEXT_MODEL) or database.stored(self.path)
-            embedder = registry.get_embedder(stored or self._first_model(config_path))
+            if not stored:
+                _, configuration = self.known_sources(config_path)
+                prompts = configuration.prompts if configuration else {}
+                stored = registry.with_choice(registry.default_model(), **prompts)
+            embedder = registry.get_embedder(stored)
         embedder.may_download = True
         return embedder
-
-    def _first_model(self, config_path: Path | None) -> str:
-        from .embeddings import registry
-
-        _, configuration = self.known_sources(config_path)
-        prompts = configuration.prompts if configuration else {}
-        return registry.with_choice(registry.default_model(), **prompts)
 
     def _selection(
         self, sources: Sequence[Place], remove: Collection[str] = (), *, everything: bool = False
@@ -529,26 +528,3 @@ def _name(note: NoteName) -> str:
 def _stop(watcher: Watcher, until: threading.Event) -> None:
     until.wait()
     watcher.stop()
-
-
-def _request(
-    query: str, limit: int, offset: int, correct: bool, parameters: Mapping[str, object]
-) -> SearchRequest:
-    from .index.config import did_you_mean
-    from .query.filter_values import InvalidParameter
-    from .search import request
-
-    for name, number, lowest in (("limit", limit, 1), ("offset", offset, 0)):
-        # SupportsIndex: numpy's numbers, too
-        if not isinstance(number, SupportsIndex) or number is True or int(number) < lowest:
-            raise InvalidParameter(f"{name} must be {lowest} or more, not {number!r}")
-    known = request.SearchParameters.__annotations__
-    for name in parameters:
-        if name not in known:
-            question = did_you_mean(name, ["limit", "offset", *known])
-            raise InvalidParameter(f"there is no parameter {name!r}. {question}")
-    texts = {name: request.read_python(name, value) for name, value in parameters.items()}
-    for several, one in (("tags", "tag"), ("sources", "source")):
-        texts[one] = [*texts.pop(several, []), *texts.get(one, [])]
-    texts["q"] = request.read_python("query", query)
-    return request.read_request(texts, size=limit, offset=offset, correct=correct)

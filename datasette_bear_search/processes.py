@@ -1,4 +1,4 @@
-"""Run this package's code in another process, now or later."""
+"""Where this package keeps files, and how its code runs in another process, now or later."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ import sys
 import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 DISTRIBUTION = "datasette-bear-search"
 # Folders in uv's cache that hold environments. uv removes them when it likes.
 _UV_ENVIRONMENTS = ("archive-v", "environments-v")
+
+
+def user_folder(kind: Literal["data", "cache", "config"]) -> Path:
+    """Return the person's folder for files of this package, which may not be there yet."""
+    import platformdirs
+
+    folder: Path = getattr(platformdirs, f"user_{kind}_path")(DISTRIBUTION, appauthor=False)
+    return folder
 
 
 def command(module: str, function: str) -> list[str]:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import Any
 
 try:
@@ -22,6 +23,11 @@ PATIENCE = 10
 # 10,000 notes at once wait 2.8 seconds or more instead of 2.5.
 STEPS_PER_MILLISECOND = 100
 MIN_STEPS, MAX_STEPS = 1000, 100_000
+# Values in one statement. All SQLite versions since 3.32 allow this many.
+_MAX_VALUES = 32_000
+
+# What a column may hold.
+Value = str | bytes | int | None
 
 
 def wrong_argument(problem: str) -> sqlite3.DataError:
@@ -90,6 +96,32 @@ def read_value(
     """
     row = connection.execute(sql, parameters).fetchone()
     return row[0] if row else None
+
+
+def insert_rows(
+    connection: sqlite3.Connection,
+    table: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[Value, ...]],
+    verb: str = "insert",
+) -> None:
+    """Insert rows, many at a time."""
+    for places, values in in_statements(rows, len(columns)):
+        connection.execute(f"{verb} into {table} ({', '.join(columns)}) values {places}", values)
+
+
+def in_statements(
+    rows: Sequence[tuple[Value, ...]], width: int
+) -> Iterator[tuple[str, list[Value]]]:
+    """Yield placeholders and values for many rows per statement.
+
+    FTS5 writes after each statement, which would be half of all time with one for each row.
+    """
+    row = f"({', '.join('?' * width)})"
+    size = _MAX_VALUES // width
+    for start in range(0, len(rows), size):
+        some = rows[start : start + size]
+        yield ", ".join([row] * len(some)), list(chain.from_iterable(some))
 
 
 @contextmanager

@@ -76,27 +76,29 @@ refined as materialized (
 ),
 fused as materialized (
   select scored.*, ifnull(refined, blend) as score,
-    ifnull(bm25 >= least_bm25(:q) and has_most or exact_level
+    ifnull(bm25 >= least_bm25(:q) and (has_most or bm25 >= enough_bm25(:q)) or exact_level
       or similarity >= closeness(:q), false) as is_found
   from scored left join refined using (note_id)
 ),
 -- found notes, others with any of the words, and a few that are only nearest
 listed as materialized (
-  select note_id, is_found from fused where is_found or bm25 or note_id in (
+  select * from fused where is_found or bm25 or note_id in (
     select note_id from fused where not is_found and bm25 is null
     order by exact_level desc, score desc, bm25 desc, note_id limit weaker_matches(:q))
-  union all
-  select note_id, bm25 >= least_bm25(:q) and has_most from lexical where note_id not in candidates
 ),
 counts as materialized (
   select count(*) as total, count(*) filter (where is_found) as found,
     json_group_array(note_id) filter (where is_found) as found_ids,
     (select max(similarity) from fused) as closest,
-    (select sum(close_passages) from dense) as close_passages from listed
+    (select sum(close_passages) from dense) as close_passages from (
+    select note_id, is_found from listed
+    union all select note_id, bm25 >= least_bm25(:q) and (has_most or bm25 >= enough_bm25(:q)) from lexical where note_id not in candidates)
 ),
 page as (
-  select fused.*, counts.* from fused, counts where note_id in (select note_id from listed)
-  order by is_found desc, exact_level desc, score desc, bm25 desc, note_id limit 20 offset 0
+  select * from (
+    select listed.* from listed
+    order by is_found desc, exact_level desc, score desc, bm25 desc, note_id limit 20 offset 0
+  ), counts
 )
 select id, title, language, page.* from page join notes on id = note_id
 order by is_found desc, exact_level desc, score desc, bm25 desc, note_id

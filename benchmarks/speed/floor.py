@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy
 
-from datasette_bear_search.index.file import database
+from datasette_bear_search.index.file import database, vectors
 from datasette_bear_search.index.file.schema import VECTORS
 from datasette_bear_search.sqlite import sqlite3
 
@@ -40,7 +40,7 @@ class Floor:
     def __init__(self, path: Path) -> None:
         self._words = database.connect(path)
         self._vectors = sqlite3.connect(_vec0_database(path))
-        database.load_vector_extension(self._vectors)
+        vectors.load_extension(self._vectors)
         rows = self._words.execute(
             f"""
             select {VECTORS}.vector, passages.id, passages.note_id
@@ -102,7 +102,7 @@ def _vec0_database(path: Path) -> Path:
         return made
     made.unlink(missing_ok=True)
     with closing(sqlite3.connect(made, isolation_level=None)) as connection:
-        database.load_vector_extension(connection)
+        vectors.load_extension(connection)
         connection.execute("pragma synchronous = off")
         connection.execute("attach ? as sidecar", [str(path)])
         [size] = connection.execute(

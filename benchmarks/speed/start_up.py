@@ -75,7 +75,7 @@ from datasette import hookimpl, Response
 def register_routes():
     return [(r"^/-/modules$", lambda: Response.json(sorted(sys.modules)))]
 """
-_SCRIPT = "from datasette_bear_search.cli.search import bear_search; bear_search()"
+_SCRIPT = "from datasette_bear_search.cli.search import main; main()"
 _JSON = f"{SEARCH_PATH}.json"
 _SEARCHES = (
     ("started", "/", {}),

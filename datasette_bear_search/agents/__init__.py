@@ -19,7 +19,6 @@ from ..index.file.sources import read_sources
 from ..notes import ForeseenError, without_parent_tags
 from ..search.engine import TimeLimitExceeded
 from ..search.notes.detail import NoteDetail
-from ..search.redaction import masking
 from ..search.results.records import ListedNote
 from ..sqlite import sqlite3
 
@@ -45,10 +44,6 @@ class AgentLibrary(library.Library):
 
     # Whether agents may learn what isn't indexed, such as what is in the trash.
     reads_sources = False
-
-    def shown(self, text: str) -> str:
-        """Return the text, with secrets masked if agents mustn't see them."""
-        return masking.masked(text) if self.redact else text
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:

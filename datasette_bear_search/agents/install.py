@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..notes import ForeseenError
-from ..processes import lasting_command, uvx_command
+from ..processes import lasting_command, user_folder, uvx_command
 
 ENTRY_NAME = "notes"
 EXTRAS = ("bundled", "mcp")  # what the server needs
@@ -136,9 +136,7 @@ def remembered() -> Iterator[Path]:
 
 
 def _list_of_files() -> Path:
-    from platformdirs import user_data_path
-
-    return user_data_path("datasette-bear-search", appauthor=False) / "bundles-and-skills.txt"
+    return user_folder("data") / "bundles-and-skills.txt"
 
 
 def unsafe_entries() -> Iterator[tuple[str, Path, list[str]]]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from operator import contains
 from typing import Any, NamedTuple
 
-from ..index.file import database
+from ..index.file import vectors
 from ..index.run.chunking import passages
 from ..library import NoteNotFound
 from ..notes import counted, fold_tag, is_within, printable
@@ -119,7 +119,7 @@ def library_status(library: AgentLibrary) -> ToolResult:
     with library.open() as connection:
         [facts] = checked_rows(connection, Statement(_TOTALS, {}))
         about = library.about(connection)
-        has_extension = database.has_vector_extension(connection)
+        has_extension = vectors.has_extension(connection)
     status = library.status()
     sources = [
         {"name": each.name, "notes": each.notes}
@@ -340,8 +340,7 @@ def _normalized(text: str) -> str:
 
 
 def _note_lines(note: Mapping[str, Any]) -> Iterator[str]:
-    parts = ("text", "rest", "attachments", "problem", "lines", "total_lines")
-    yield from heading_lines(note, "#", *parts)
+    yield from heading_lines(note, "#")
     if problem := note.get("problem"):
         yield problem
         return

@@ -237,7 +237,7 @@ def _result(heading: str, data: Mapping[str, Any], notes: Sequence[dict[str, Any
 
 
 def _note_text(note: Mapping[str, Any]) -> str:
-    lines = heading_lines(note, "\n##", "missing", "snippet", "in_file", "file", "passage")
+    lines = heading_lines(note, "\n##")
     passage = note.get("passage", {})
     text = note.get("snippet") or passage.get("text")
     if note.get("in_file"):

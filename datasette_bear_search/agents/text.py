@@ -17,20 +17,25 @@ from ..notes import printable, printable_lines
 TEXT_MARK = ">"
 ORIGIN = "From outside, others wrote this"
 
+# What stands below a note's line of facts, or in its heading.
+_NOT_FACTS = frozenset(
+    "id title outside missing snippet in_file file passage text rest attachments problem lines"
+    " total_lines".split()
+)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?", re.ASCII)
 
 
-def heading_lines(note: Mapping[str, Any], mark: str, *shown_below: str) -> list[str]:
+def heading_lines(note: Mapping[str, Any], mark: str) -> list[str]:
     outside = ", from outside: others wrote it" if note.get("outside") else ""
     heading = f"{mark} {quoted(note.get('title', 'Untitled'))} (id {note['id']}{outside})"
-    return [*filter(None, (heading, facts_line(note, *shown_below)))]
+    return [*filter(None, (heading, facts_line(note)))]
 
 
-def facts_line(values: Mapping[str, Any], *shown_below: str) -> str:
+def facts_line(values: Mapping[str, Any]) -> str:
     return " · ".join(
         name if value is True else f"{name}: {value_text(value)}"
         for name, value in values.items()
-        if name not in ("id", "title", "outside", *shown_below)
+        if name not in _NOT_FACTS
     )
 
 

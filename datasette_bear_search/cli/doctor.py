@@ -119,7 +119,7 @@ def _python() -> Findings:
         except sqlite3.Error:
             says = "This SQLite has no FTS5, so nothing can be indexed."
             yield Finding("fts5", says, False, "pip install pysqlite3")
-        if database.load_vector_extension(connection):
+        if vectors.load_extension(connection):
             [vec] = connection.execute("select vec_version()").fetchone()
             yield Finding("sqlite_vec", f"sqlite-vec {vec} can be loaded")
             return

@@ -26,8 +26,9 @@ from ..index.file import database, schema
 from ..index.selection import Selection, select
 from ..notes import counted, time_left
 from ..sources.base import SourceConfig, seconds_in
+from ..sources.records import BODY_FORMATS
 from ..sources.registry import absolute, free_name
-from ..sources.sql_and_json import BODY_FORMATS, TABLE_OPTIONS, table_query
+from ..sources.sql import TABLE_OPTIONS, table_query
 from .listing import failure_text, listing, preview, reading_lines
 from .options import sidecar_option
 from .output import Command, Progress, agrees, clear_errors, confirm, echo
@@ -362,6 +363,11 @@ def _report_lines(report: Report, seconds: float, path: Path) -> list[str]:
     if report.embedded:
         rate = report.embedded / report.embed_seconds
         done += f", {counted(report.embedded, 'passage')} embedded ({rate:,.0f}/s)"
+    if report.refused:
+        done += (
+            f". The model doesn't know most of the text of {counted(report.refused, 'passage')}, "
+            "or failed to embed it, so that is found by its words only"
+        )
     size = f"{report.size / 1e6:.1f} MB"
     return [done, f"Index: {counted(report.notes, 'note')}, {size}, {path}"]
 

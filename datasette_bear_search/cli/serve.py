@@ -19,7 +19,7 @@ from ..embeddings.registry import get_embedder, with_choice
 from ..index import config, selection
 from ..index.file import database, schema
 from ..notes import ForeseenError, counted
-from ..processes import is_in_uv_cache
+from ..processes import is_in_uv_cache, user_folder
 from ..service import PORT
 from ..sources.base import SourceConfig
 from ..sqlite import sqlite3
@@ -133,13 +133,10 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
     Writes a Bear library of about a hundred notes, indexes it and serves it to this machine only
     (127.0.0.1).
     """
-    from platformdirs import user_data_path
-
     from ..demo import write_demo_library
 
     # Absolute, because the index remembers where the notes are.
-    own = user_data_path("datasette-bear-search", appauthor=False) / "demo"
-    directory = (directory or own).absolute()
+    directory = (directory or user_folder("data") / "demo").absolute()
     library, path = directory / "database.sqlite", directory / "notes.db"
     with clear_errors():
         try:

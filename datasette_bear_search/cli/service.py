@@ -14,7 +14,7 @@ import click
 from ..index import config
 from ..index.file import database
 from ..notes import ForeseenError
-from ..processes import installed_script, is_in_uv_cache
+from ..processes import installed_script, is_in_uv_cache, user_folder
 from ..service import NAME, Service
 from .options import sidecar_option
 from .output import Command, clear_errors, confirm, echo
@@ -90,12 +90,9 @@ def bear_uninstall(sidecar_path: Path | None, yes: bool) -> None:
 
 def files_we_wrote(index: Path, service: Service) -> Iterator[Path]:
     """Yield the files and folders of ours that are there. Notes and other programs' aren't."""
-    from platformdirs import user_cache_path, user_data_path
-
     from ..agents import install
 
-    data = user_data_path("datasette-bear-search", appauthor=False)
-    cache = user_cache_path("datasette-bear-search", appauthor=False)
+    data, cache = user_folder("data"), user_folder("cache")
     configuration = config.default_path()
     beside = index.parent.glob(f"{index.name}{database.RESTRICTED_MARK}*")
     ours = [path for path in (index, *beside) if database.is_sidecar(path)]

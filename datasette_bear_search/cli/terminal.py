@@ -6,16 +6,20 @@ import re
 import string
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 from unicodedata import category, east_asian_width
 from urllib.parse import quote
 
 from ..notes import counted, local_day, printable, without_parent_tags
 from ..search.engine import SearchResponse
-from ..search.notes.similar import SimilarNote, SimilarNotes
+from ..search.results.json import TERMS
 from ..search.results.marks import MarkedText, Text
 from ..search.results.records import Hit
 from ..search.results.snippets import shortened
 from .output import PLAIN, Screen, echo, screen_for, style
+
+if TYPE_CHECKING:
+    from ..search.notes.similar import SimilarNote, SimilarNotes
 
 # Characters of a passage that are shown.
 PASSAGE_CHARACTERS = 280
@@ -89,7 +93,7 @@ def explanation(response: SearchResponse) -> str:
     facts = {
         "mode": f"{query.mode}, answered by {' and '.join(results.retrievers) or 'a list'}",
         "balance": f"{plan.balance:.2f} meaning, {1 - plan.balance:.2f} words ({plan.shape})",
-        **{name: ", ".join(getattr(terms, name)) for name in _TERMS},
+        **{name: ", ".join(getattr(terms, name)) for name in TERMS},
         "excluded": ", ".join(plan.text_filters.excluded),
         "filters": ", ".join(f"{each} {of}" for each, of in plan.filters.for_programs().items()),
         "FTS5": plan.match or "",
@@ -101,9 +105,6 @@ def explanation(response: SearchResponse) -> str:
     if results.hits:
         lines += ["", *table([*_score_rows(results.hits)], align="right")]
     return "\n".join(lines)
-
-
-_TERMS = ("words", "phrases", "prefixes", "identifiers")
 
 
 def table(rows: Sequence[Sequence[str]], align: str = "left") -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import combining, normalize
 
+from ..processes import user_folder
 from .base import ModelUnavailable, first_line
 from .names import BUNDLED, is_hub_name
 from .safetensors import WEIGHT_FILES
@@ -84,7 +85,6 @@ def has_token(folder: Path, word: str) -> bool:
 
 @lru_cache(2)
 def _vocabulary(folder: Path) -> frozenset[bytes]:
-    """Return the words among the tokens of the model in a folder."""
     with suppress(OSError):
         return frozenset((folder / "vocab.txt").read_bytes().splitlines())
     with suppress(OSError):
@@ -149,22 +149,18 @@ def download(name: str) -> Path:
 
 
 def cache_folder() -> Path:
-    from platformdirs import user_cache_path
-
-    return user_cache_path("datasette-bear-search", appauthor=False)
+    return user_folder("cache")
 
 
 def content_hash(folder: Path, *facts: object) -> str:
     """Return a hash of all files of a model that decide its vectors, and of other facts."""
-    found = {path for pattern in _DECIDING for path in folder.rglob(pattern)}
-    hashes = {path.relative_to(folder).as_posix(): _sha256(path) for path in sorted(found)}
-    facts_json = json.dumps([*facts, hashes])
+    facts_json = json.dumps([*facts, file_hashes(folder, *_DECIDING)])
     return hashlib.blake2b(facts_json.encode(), digest_size=16).hexdigest()
 
 
-def weight_hashes(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file with weights, by its path in the folder."""
-    files = sorted(folder.rglob(WEIGHT_FILES))
+def file_hashes(folder: Path, *patterns: str) -> dict[str, str]:
+    """Return the SHA-256 of each file of these patterns, by its path in the folder."""
+    files = sorted({path for pattern in patterns for path in folder.rglob(pattern)})
     return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from ..processes import user_folder
 from .base import ModelChoice, ModelUnavailable
 
 BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
@@ -134,9 +135,7 @@ def refusal(name: str) -> ModelUnavailable:
 
 def trusted_models() -> Path:
     """Return the path of the list of the models that the person named, one a line."""
-    from platformdirs import user_data_path
-
-    return user_data_path("datasette-bear-search", appauthor=False) / "trusted-models.txt"
+    return user_folder("data") / "trusted-models.txt"
 
 
 def _trusted() -> list[str]:

@@ -48,8 +48,15 @@ def normalized(query: str) -> str:
     return " ".join(query.split())[:MAX_QUERY_CHARACTERS]
 
 
-def store(connection: sqlite3.Connection, query: str, source: str, key: str, grade: int) -> None:
-    """Store whether a note answers a query; replace an earlier judgment."""
+def store(
+    connection: sqlite3.Connection, query: str, source: str, key: str, grade: int | None
+) -> None:
+    """Store whether a note answers a query, in place of an earlier judgment; None takes it back."""
+    judged = [normalized(query), source, key]
+    if grade is None:
+        sql = "delete from judgments where query = ? and source = ? and key = ?"
+        connection.execute(sql, judged)
+        return
     connection.execute(
         """
         insert into judgments (query, source, key, grade, judged)
@@ -57,13 +64,8 @@ def store(connection: sqlite3.Connection, query: str, source: str, key: str, gra
         on conflict (query, source, key)
         do update set grade = excluded.grade, judged = excluded.judged
         """,
-        [normalized(query), source, key, grade],
+        [*judged, grade],
     )
-
-
-def forget(connection: sqlite3.Connection, query: str, source: str, key: str) -> None:
-    sql = "delete from judgments where query = ? and source = ? and key = ?"
-    connection.execute(sql, [normalized(query), source, key])
 
 
 def grades(connection: sqlite3.Connection, query: str) -> dict[tuple[str, str], int]:

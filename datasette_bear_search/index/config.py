@@ -18,6 +18,7 @@ from typing import Any
 
 from ..embeddings.prompts import Prompts
 from ..notes import ForeseenError
+from ..processes import user_folder
 from ..sources.base import SourceConfig, SourceError, seconds_in
 from ..sources.registry import absolute, default_options, get_kind, kind_of, names, new_name
 
@@ -63,9 +64,7 @@ def find_configuration(given: Path | None) -> Path | None:
 
 
 def default_path() -> Path:
-    from platformdirs import user_config_path
-
-    return user_config_path(PLUGIN, appauthor=False) / FILE_NAME
+    return user_folder("config") / FILE_NAME
 
 
 def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Configuration:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..notes import counted, local_minute, time_left
 from ..sources.base import SourceError
+from ..sources.checks import current_state
 from ..sources.files.states import file_state
 from ..sources.formats.dates import timestamp_from_seconds
 from ..sources.registry import open_source
@@ -18,7 +19,7 @@ from .file import database
 from .file import sources as stored_sources
 from .file.database import SidecarError, State
 from .file.sources import StoredSource
-from .run import changes, lock
+from .run import lock
 
 # Seconds between two counts of a source's changes, since a person may write while searching. The
 # second applies to sources that have to be read in full to detect a change.
@@ -139,7 +140,7 @@ class _ChangeCounter:
                 raise SourceError(stored.error)
             return 0
         source = open_source(stored.config)
-        state = changes.current_state(source) or ""
+        state = current_state(source) or ""
         if state and state == stored.state:
             return 0
         if known := self._counts.get(stored.config.name):
@@ -148,6 +149,9 @@ class _ChangeCounter:
             is_fresh = (state and state == state_then) or time.monotonic() - then < pause
             if is_fresh and source_then == stored:
                 return count
+        # Most searches need nothing of what reading notes needs.
+        from .run import changes
+
         with closing(database.connect(self._path)) as connection:
             count = changes.count_changes(connection, stored)
         self._counts[stored.config.name] = stored, state, count, time.monotonic()

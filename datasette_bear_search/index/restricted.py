@@ -25,14 +25,7 @@ from .config import hidden_by_environment
 from .file import notes as stored_notes
 from .file import passages, schema, vectors
 from .file import sources as stored_sources
-from .file.database import (
-    PROMPTS,
-    RESTRICTED_MARK,
-    SidecarError,
-    connect,
-    has_vector_extension,
-    is_made,
-)
+from .file.database import PROMPTS, RESTRICTED_MARK, SidecarError, connect, is_made
 from .file.metadata import SEMANTIC, UNRELATED, get_meta, get_texts, set_meta
 from .file.schema import EMBEDDED, FILES, PENDING, REFUSED, VECTORS
 from .file.sources import StoredSource
@@ -104,7 +97,7 @@ def take_settings(
     without = json.dumps(tags, ensure_ascii=False)
     set_meta(connection, **about_model, **{WITHOUT: without, SEMANTIC: get_meta(whole, SEMANTIC)})
     passages.update_passages(connection, passages.max_tokens(whole))
-    if about_model["dimension"] and has_vector_extension(connection):
+    if about_model["dimension"] and vectors.has_extension(connection):
         vectors.prepare(connection)
 
 

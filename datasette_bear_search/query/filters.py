@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from ..notes import fold_tag
+from ..text.folding import plain
 from . import fts5
 from .fts5 import unique
 
@@ -84,7 +85,8 @@ class Filter(NamedTuple):
             return self.choices[value.lower()].label
         if self.kind == "state":
             label = self.label or self.name
-            return self.opposite or f"not {label}" if value.lower() in _FALSE else label
+            opposite = self.opposite or f"not {label}".replace("not with ", "without ")
+            return opposite if value.lower() in _FALSE else label
         return (self.label or f"{self.title}: {{}}").format(value.removeprefix("#"))
 
     def conditions(self, values: Mapping[str, Sequence[str]], bind: Bind) -> list[str]:
@@ -114,11 +116,15 @@ _TAGGED = (
     "where folded = {0} or (folded >= {0} || '/' and folded < {0} || '0') "
     "or substr(folded, 1, length({0}) - 1) || '*' = {0}))"
 )
+_UNTAGGED = "id not in (select note_id from note_tags)"
 _PINNED_IN_TAG = f"{_TAGGED[:-1]} and note_tags.pinned)"
 
 
-def _either(notes: str) -> str:
-    return f"Only {notes}, or only the others."
+def _state(
+    name: str, notes: str, condition: str = "", label: str = "", opposite: str = ""
+) -> Filter:
+    both = f"Only {notes}, or only the others."
+    return Filter(name, "state", condition, label, opposite, help=both)
 
 
 _ROWS = (
@@ -135,34 +141,36 @@ _ROWS = (
     Filter(
         "source",
         "text",
-        "lower(source) = lower({0})",
+        "plain(source) = {0}",
         label="from {}",
         help="Notes from this source, such as bear. Any of several may match.",
         value="the name of a source such as bear",
         example="bear",
+        normalized=plain,
         any_of=True,
         completions="select source, count(*) from notes group by source order by 2 desc, 1",
     ),
     Filter(
         "title",
         "text",
-        "instr(lower(title), lower({0}))",
+        "instr(plain(title), {0})",
         label="title: {}",
         help="Notes whose title contains this. Several must all match.",
         value="words of a title",
         example="plan",
+        normalized=plain,
         completions="select title, count(*) from notes where title != '' and copy_of is null "
         "group by title order by max(modified) desc",
     ),
     Filter(
         "path",
         "text",
-        "instr('/' || lower(key), '/' || lower({0}) || '/')",
+        "instr('/' || plain(key), '/' || {0} || '/')",
         label="in {}",
         help="Notes in this folder or a folder inside it. Any of several may match.",
         value="a folder such as work/plans",
         example="work/plans",
-        normalized=lambda folder: folder.strip("/"),
+        normalized=lambda folder: plain(folder.strip("/")),
         any_of=True,
         # A folder is a key up to its last slash. The table is slow to read; an index covers this.
         completions="select rtrim(rtrim(key, replace(key, '/', '')), '/'), count(*) from notes "
@@ -171,33 +179,13 @@ _ROWS = (
     ),
     Filter("created", "date", help=_DATES, value=_A_DATE, example="2023"),
     Filter("modified", "date", help=_DATES, value=_A_DATE, example="2024-05"),
-    Filter("pinned", "state", help=_either("pinned notes")),
-    Filter("archived", "state", help=_either("archived notes")),
-    Filter("trashed", "state", help=_either("notes in the trash")),
-    Filter(
-        "todo",
-        "state",
-        "todos_open > 0",
-        "with to-dos",
-        "without to-dos",
-        help=_either("notes with open to-dos"),
-    ),
-    Filter(
-        "done",
-        "state",
-        "todos_done > 0",
-        "with finished to-dos",
-        "without finished to-dos",
-        help=_either("notes with finished to-dos"),
-    ),
-    Filter(
-        "untagged",
-        "state",
-        "id not in (select note_id from note_tags)",
-        opposite="tagged",
-        help=_either("notes without tags"),
-    ),
-    Filter("encrypted", "state", help=_either("encrypted notes")),
+    _state("pinned", "pinned notes"),
+    _state("archived", "archived notes"),
+    _state("trashed", "notes in the trash"),
+    _state("todo", "notes with open to-dos", "todos_open > 0", "with to-dos"),
+    _state("done", "notes with finished to-dos", "todos_done > 0", "with finished to-dos"),
+    _state("untagged", "notes without tags", _UNTAGGED, opposite="tagged"),
+    _state("encrypted", "encrypted notes"),
     Filter(
         "has",
         "choice",
@@ -217,11 +205,12 @@ _ROWS = (
         "text",
         "id in (select links.note_id from links "
         "left join notes as target on target.id = links.target_id "
-        "where lower({0}) in (lower(links.title), lower(target.title)))",
+        "where {0} in (plain(links.title), plain(target.title)))",
         label="links to {}",
         help="Notes that link to the note with this title. Several must all match.",
         value="the title of a note",
         example="Title of a note",
+        normalized=plain,
         completions="select target.title, count(distinct note_id) as linking from links "
         "join notes as target on target.id = target_id "
         "where note_id not in (select id from notes where copy_of is not null) "
@@ -392,7 +381,7 @@ def _required(expression: str | None, in_title: Sequence[str], bind: Bind) -> It
         parts = bind("required_in_title", json.dumps(in_title, ensure_ascii=False))
         ways.append(
             f"not exists (select 1 from json_each({parts}) "
-            "where instr(lower(title), lower(value)) = 0)"
+            "where instr(plain(title), plain(value)) = 0)"
         )
     if ways:
         yield f"({' or '.join(ways)})"

@@ -10,6 +10,7 @@ from itertools import islice
 
 from ..notes import counted, fold_tag
 from ..sqlite import sqlite3
+from ..text.folding import plain
 from .dates import SPANS
 from .filter_values import read_operator
 from .filters import operators
@@ -131,8 +132,8 @@ def value_completions(connection: sqlite3.Connection, typed: WordAtCursor) -> Va
     if row.completions:
         values = connection.execute(row.completions)
     # Any word of a title may begin like this.
-    beginning = f" {typed.value.lower()}"
-    return [(value, notes) for value, notes in values if beginning in f" {value.lower()}"]
+    beginning = f" {plain(typed.value)}"
+    return [(value, notes) for value, notes in values if beginning in f" {plain(value)}"]
 
 
 def _tags(connection: sqlite3.Connection, typed: str) -> Values:

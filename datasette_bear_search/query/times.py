@@ -43,6 +43,8 @@ _DAYS = (
     "the day before yesterday|vorgestern",
 )  # fmt: skip
 _WEEKEND = "weekend|wochenende"
+# What every time has in it.
+_ANY = "|".join((*_MONTHS, *_WEEKDAYS, *_SEASONS, *_UNITS, *_DAYS, r"20\d\d"))
 
 _LAST = r"last|previous|past|letzte[nmrs]?|vorige[nmrs]?|vergangene[nmrs]?"
 _THIS = r"this|diese[nmrs]?"
@@ -130,6 +132,8 @@ def find(text: str) -> Time | None:
     found: list[Time] = []
     # In lower case, but with the same length, so that offsets stay valid.
     low = text.replace("İ", "I").lower()
+    if not re.search(_ANY, low):  # it takes 9 ms to compile the others
+        return None
     for pattern in _patterns():  # the most specific first
         for time in _times(text, low, *pattern):
             if all(time.start >= other.end or other.start >= time.end for other in found):

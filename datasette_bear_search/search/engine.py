@@ -14,7 +14,7 @@ from ..embeddings import registry
 from ..embeddings.base import Embedder, ModelUnavailable
 from ..embeddings.rerankers import Reranker
 from ..index import freshness
-from ..index.file import database
+from ..index.file import database, vectors
 from ..index.file.database import State
 from ..index.run import lock
 from ..notes import counted, time_left
@@ -126,7 +126,7 @@ class Pipeline:
         # Outside a transaction, each of some thirty statements would lock the file: a third slower.
         with snapshot(connection):
             self._state = database.read_state(connection)
-            self._has_vector_extension = database.has_vector_extension(connection)
+            self._has_vector_extension = vectors.has_extension(connection)
             self.planned = self._plan(connection, correct=self._request.correct)
             if self._redact:
                 self._forget_words(connection)

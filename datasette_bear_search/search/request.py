@@ -1,11 +1,11 @@
-"""Parameters of a URL → ``SearchRequest``."""
+"""Parameters of a URL, or of a call in Python → ``SearchRequest``."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal, TypedDict, cast
+from typing import Literal, SupportsIndex, TypedDict, cast
 
 from ..embeddings.rerankers import reranker_factories
 from ..index import config
@@ -16,7 +16,6 @@ from .ranking.statement import DEFAULT_RANKING, FUSIONS, SORTS, Ranking
 
 PAGE_SIZE = 20
 
-
 # Results in one response of the JSON API, and rows of bear_search().
 MAX_SIZE = 100
 
@@ -26,7 +25,6 @@ Parameters = Mapping[str, Sequence[str]]
 # Parameters with fixed values, the default first; and the ranges of numeric parameters.
 CHOICES = {"mode": MODES, "fusion": FUSIONS, "sort": SORTS}
 NUMBERS = {"balance": (0.0, 1.0), "recency": (0.01, 100_000.0), "min_similarity": (0.0, 1.0)}
-
 
 Texts = str | Sequence[str]
 Day = str | int | date  # "2024-05", 2024, date(2024, 5, 1), "last-week"
@@ -69,23 +67,6 @@ class SearchParameters(TypedDict, total=False):
     found: Flag
 
 
-def read_python(name: str, value: object) -> list[str]:
-    """Return the values of a parameter as a URL has them, or raise InvalidParameter."""
-    if value is None:
-        return []
-    wanted, words = _TYPES[_KINDS.get(name, "text")]
-    # Commands and agents give each parameter a list, as a URL does.
-    is_list = isinstance(value, Collection) and not isinstance(value, str | bytes)
-    values = cast("Collection[object]", value if is_list else [value])
-    texts = []
-    for each in values:
-        if not isinstance(each, wanted):
-            raise InvalidParameter(f"{name} must be {words}, not {value!r}")
-        each = int(each) if isinstance(each, bool) else each
-        texts.append(each.isoformat() if isinstance(each, date) else str(each))
-    return texts
-
-
 _KINDS = {
     **{
         name: row.kind if row.kind in ("date", "state") else "several"
@@ -120,6 +101,53 @@ def read_request(
 ) -> SearchRequest:
     """Read a request from the parameters of the search page, or raise InvalidParameter."""
     return SearchRequest(read_query(parameters), read_ranking(parameters), size, offset, correct)
+
+
+def read_page_request(parameters: Parameters, size: int = PAGE_SIZE) -> SearchRequest:
+    """Read a request with its page: by default the first, of ``size`` results."""
+    return read_request(
+        parameters,
+        size=read_number("_size", _first(parameters, "_size"), size, 1, MAX_SIZE),
+        offset=read_number("_next", _first(parameters, "_next"), 0, 0, 10**9),
+        correct=_first(parameters, "correct") != "0",
+    )
+
+
+def read_python(
+    query: str, limit: int, offset: int, correct: bool, parameters: Mapping[str, object]
+) -> SearchRequest:
+    """Read a request from the arguments of a call in Python, or raise InvalidParameter."""
+    for name, number, lowest in (("limit", limit, 1), ("offset", offset, 0)):
+        # SupportsIndex: numpy's numbers, too
+        if not isinstance(number, SupportsIndex) or number is True or int(number) < lowest:
+            raise InvalidParameter(f"{name} must be {lowest} or more, not {number!r}")
+    known = SearchParameters.__annotations__
+    for name in parameters:
+        if name not in known:
+            question = config.did_you_mean(name, ["limit", "offset", *known])
+            raise InvalidParameter(f"there is no parameter {name!r}. {question}")
+    texts = {name: _texts(name, value) for name, value in parameters.items()}
+    for several, one in (("tags", "tag"), ("sources", "source")):
+        texts[one] = [*texts.pop(several, []), *texts.get(one, [])]
+    texts["q"] = _texts("query", query)
+    return read_request(texts, size=limit, offset=offset, correct=correct)
+
+
+def _texts(name: str, value: object) -> list[str]:
+    """Return the values of a parameter as a URL has them, or raise InvalidParameter."""
+    if value is None:
+        return []
+    wanted, words = _TYPES[_KINDS.get(name, "text")]
+    # Commands and agents give each parameter a list, as a URL does.
+    is_list = isinstance(value, Collection) and not isinstance(value, str | bytes)
+    values = cast("Collection[object]", value if is_list else [value])
+    texts = []
+    for each in values:
+        if not isinstance(each, wanted):
+            raise InvalidParameter(f"{name} must be {words}, not {value!r}")
+        each = int(each) if isinstance(each, bool) else each
+        texts.append(each.isoformat() if isinstance(each, date) else str(each))
+    return texts
 
 
 def read_query(parameters: Parameters) -> Query:

@@ -23,7 +23,7 @@ from .results.records import Hit
 
 Rows = list[dict[str, Any]]
 _OF_NOTES = ("id", "source", "key", "title", "url")
-
+_OF_HITS = (*_OF_NOTES, "text", "keyword_rank", "semantic_rank", "similarity", "score")
 
 # Opens the index for one call of a function.
 Index = Callable[[], AbstractContextManager[sqlite3.Connection]]
@@ -71,9 +71,8 @@ def found_notes(
 
     Don't wait for the model: Datasette interrupts a query that takes too long.
     """
-    request = SearchRequest(
-        parse(str(text)), read_ranking({}), _read_size(size), _read_offset(offset)
-    )
+    page = _read_size(size), _read(offset, 0, 10**9, 0)
+    request = SearchRequest(parse(str(text)), read_ranking({}), *page)
     response = search(connection, request, redact=redact, wait=0)
     corrections = (
         f"Searched for {meant} instead of {typed}." for typed, meant in response.corrections
@@ -134,33 +133,18 @@ def _with_notices(rows: Rows, notices: Sequence[str]) -> Rows:
 
 
 def _hit_row(hit: Hit) -> dict[str, Any]:
-    names = (
-        "id",
-        "source",
-        "key",
-        "title",
-        "url",
-        "text",
-        "keyword_rank",
-        "semantic_rank",
-        "similarity",
-        "score",
-    )
-    return {name: getattr(hit, name) for name in names} | {
+    return {name: getattr(hit, name) for name in _OF_HITS} | {
         "heading": hit.passage.heading if hit.passage and not hit.in_file else None,
         "file": hit.file_label or None,
     }
 
 
 def _read_size(size: Any) -> int:
-    try:
-        return min(max(int(size), 1), MAX_SIZE)
-    except (TypeError, ValueError, OverflowError):
-        return MAX_SIZE
+    return _read(size, 1, MAX_SIZE, MAX_SIZE)
 
 
-def _read_offset(offset: Any) -> int:
+def _read(number: Any, lowest: int, highest: int, otherwise: int) -> int:
     try:
-        return min(max(int(offset), 0), 10**9)
+        return min(max(int(number), lowest), highest)
     except (TypeError, ValueError, OverflowError):
-        return 0
+        return otherwise

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..embeddings import registry
 from ..embeddings.base import ModelUnavailable
 from ..index import freshness
-from ..index.file import database
-from ..index.file import sources as stored_sources
+from ..index.file import database, vectors
 from ..index.file.database import State
 from ..index.file.schema import EMBEDDED
+from ..index.file.sources import StoredSource, read_sources
 from ..sqlite import sqlite3
 from .engine import pending_notice, semantic_obstacle, source_notices
 
@@ -58,64 +58,47 @@ class Status:
     notices: tuple[str, ...]  # for people
 
 
-def read_status(connection: sqlite3.Connection) -> tuple[Status, State]:
-    """Return what the index file says; complete it with :func:`completed`."""
+# What the index file says: its state, why it can't be searched by meaning, vectors, sources.
+Stored = tuple[State, str | None, VectorStatus, dict[str, StoredSource]]
+
+
+def read_status(connection: sqlite3.Connection) -> Stored:
+    """Return what the index file says; :func:`completed` makes a Status of it."""
     state = database.read_state(connection)
-    obstacle = semantic_obstacle(state, database.has_vector_extension(connection))
+    obstacle = semantic_obstacle(state, vectors.has_extension(connection))
     is_embedded = f"vector_state = '{EMBEDDED}'"
     sql = f"select count(*), count(*) filter (where {is_embedded}) from passages"
     passages, embedded = connection.execute(sql).fetchone()
-    sources = tuple(
-        SourceStatus(
-            name,
-            stored.config.kind,
-            stored.notes,
-            stored.read,
-            stored.error or None,
-            stored.next_try,
-        )
-        for name, stored in stored_sources.read_sources(connection).items()
-    )
-    status = Status(
-        obstacle is None,
-        ModelStatus(None, "absent", None),
-        VectorStatus(passages, embedded, state.pending),
-        IndexStatus(sum(each.notes for each in sources), state.indexed, 0),
-        sources,
-        tuple(filter(None, (obstacle, pending_notice(state)))),
-    )
-    return status, state
+    counts = VectorStatus(passages, embedded, state.pending)
+    return state, obstacle, counts, read_sources(connection)
 
 
-def completed(
-    status: Status, state: State, path: Path, shown: Callable[[str], str] = str
-) -> Status:
+def completed(stored: Stored, path: Path, shown: Callable[[str], str] = str) -> Status:
     """Add what the model and the sources say, which may take long.
 
     :param path: the index file
     :param shown: masks secrets in a text
     """
+    state, obstacle, counts, sources = stored
     model = _model_status(state)
     changes = freshness.changes_since_indexing(path)
     errors = {each.source: each.error for each in changes.unreadable}
+    notices = (obstacle, pending_notice(state), *source_notices(changes, path))
 
     def shown_or_none(text: str | None) -> str | None:
-        return text and shown(text)
+        return shown(text) if text else None
+
+    def source(name: str, it: StoredSource) -> SourceStatus:
+        error = shown_or_none(errors.get(name) or it.error)
+        return SourceStatus(shown(name), it.config.kind, it.notes, it.read, error, it.next_try)
 
     return Status(
-        status.ready and model.state == "loaded",
+        obstacle is None and model.state == "loaded",
         ModelStatus(shown_or_none(model.name), model.state, shown_or_none(model.problem)),
-        status.vectors,
-        replace(status.index, changed=changes.changed),
-        tuple(
-            replace(
-                each,
-                name=shown(each.name),
-                error=shown_or_none(errors.get(each.name) or each.error),
-            )
-            for each in status.sources
-        ),
-        tuple(map(shown, (*status.notices, *source_notices(changes, path)))),
+        counts,
+        IndexStatus(sum(it.notes for it in sources.values()), state.indexed, changes.changed),
+        tuple(source(*each) for each in sources.items()),
+        tuple(map(shown, filter(None, notices))),
     )
 
 

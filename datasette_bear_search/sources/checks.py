@@ -23,6 +23,16 @@ def responsible_for(source: Source) -> str:
     return f"The plugin {package} (its class {type(source).__name__})"
 
 
+def current_state(source: Source) -> str | None:
+    """Return a source's state; None after an unexpected error, which reading it will report."""
+    try:
+        return source.state()
+    except SourceError:
+        raise
+    except Exception:
+        return None
+
+
 def _all_are(kind: type, text: str, values: object) -> bool:
     return isinstance(values, tuple) and all(
         isinstance(value, kind) and isinstance(getattr(value, text), str) for value in values

@@ -32,8 +32,8 @@ OUR_KINDS = {
     "mail": "exports.mail:Mailbox",
     "markdown": "folders.markdown:MarkdownFolder",
     "zip": "exports.zips:NotesZip",
-    "sql": "sql_and_json:SQLQuery",
-    "json": "sql_and_json:JSONFile",
+    "sql": "sql:SQLQuery",
+    "json": "records:JSONFile",
 }
 
 

@@ -104,6 +104,8 @@ def without_accents(text: str) -> str:
 
 def plain(word: str) -> str:
     """Return a word in lower case as one types it without any accent."""
+    if word.isascii():
+        return word.lower()
     letters = unicodedata.normalize("NFD", without_accents(normalized(word).lower()))
     return unicodedata.normalize("NFC", _ACCENTS.sub("", letters))
 

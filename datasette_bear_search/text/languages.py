@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
@@ -344,7 +344,8 @@ def _localized(language: str | None, string: re.Match[str]) -> str:
 def register(connection: sqlite3.Connection) -> None:
     """Register the SQL functions that write and search a connection's word index."""
     connection.create_function("indexed_words", 2, indexed_note, deterministic=True)
-    connection.create_function("normalized", 1, _normalized, deterministic=True)
+    connection.create_function("normalized", 1, _of_texts(normalized), deterministic=True)
+    connection.create_function("plain", 1, _of_texts(_plain), deterministic=True)
     connection.create_function(
         "in_languages",
         1,
@@ -353,8 +354,12 @@ def register(connection: sqlite3.Connection) -> None:
     )
 
 
-def _normalized(text: T | str) -> T | str:
-    return normalized(text) if isinstance(text, str) else text
+# A filter by title or folder folds those of all notes, which takes 20 µs for each in Cyrillic.
+_plain = lru_cache(65_536)(plain)
+
+
+def _of_texts(function: Callable[[str], str]) -> Callable[[Any], Any]:
+    return lambda value: function(value) if isinstance(value, str) else value
 
 
 def likely(text: Iterable[str], languages: Iterable[str]) -> str | None:

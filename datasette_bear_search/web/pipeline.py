@@ -22,9 +22,9 @@ from ..search.redaction import masking
 from ..search.request import SearchRequest
 from ..sqlite import sqlite3
 from . import turns
-from .requests import errors, settings
+from .requests import databases, errors, settings
 from .requests import freshness as index_freshness
-from .requests.errors import PageError
+from .requests.errors import UNREADABLE, PageError
 from .requests.responses import PART_HEADERS
 
 SEARCH_TOO_SLOW = (
@@ -50,6 +50,20 @@ async def respond(
     :param wait: seconds to wait for models
     :param by_words_first: don't wait for the embedding model unless the request chose a mode
     """
+    try:
+        return await _respond(database, search_request, wait, by_words_first)
+    except PageError as error:
+        if str(error) != UNREADABLE:
+            raise
+    # Try again: the tables may have been rebuilt between two statements, or a killed run may have
+    # been rolled back only now.
+    await databases.sidecar_databases(database.ds)
+    return await _respond(database, search_request, wait, by_words_first)
+
+
+async def _respond(
+    database: Database, search_request: SearchRequest, wait: float, by_words_first: bool
+) -> SearchResponse:
     datasette = database.ds
     if updater := index_freshness.updaters.get(datasette):
         updater.give_way()

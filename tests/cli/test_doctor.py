@@ -12,7 +12,7 @@ from datasette.cli import cli
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index import config
-from datasette_bear_search.index.file import database
+from datasette_bear_search.index.file import vectors
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import edit, folder_state
 
@@ -48,7 +48,7 @@ def indexed(write, bear_index):
 
 def change(path, *statements: str) -> None:
     with closing(sqlite3.connect(path)) as db, db:
-        database.load_vector_extension(db)
+        vectors.load_extension(db)
         for statement in statements:
             db.execute(statement)
 
@@ -180,7 +180,7 @@ def test_a_broken_configuration_is_a_problem(indexed, doctor, tmp_path, monkeypa
 
 
 def test_a_python_that_cannot_load_extensions_is_a_problem(indexed, doctor, monkeypatch):
-    monkeypatch.setattr(database, "load_vector_extension", lambda connection: False)
+    monkeypatch.setattr(vectors, "load_extension", lambda connection: False)
     status, found = doctor()
     assert status == 1
     assert found["sqlite_vec"]["mend"] == "pip install pysqlite3"

@@ -56,7 +56,9 @@ HEAVY = {"torch", "transformers", "sentence_transformers", "scipy", "sqlite_util
 # What reading notes, and masking, need: patterns take a millisecond each to compile.
 NOT_NEEDED = {
     "yaml",
+    "datasette_bear_search.index.run.changes",
     "datasette_bear_search.sources.formats.documents",
+    "datasette_bear_search.search.notes.similar",
     "datasette_bear_search.search.redaction.named_secrets",
 }
 
@@ -412,6 +414,20 @@ def test_the_script_imports_nothing_heavy(index_notes, arguments, avoided):
     imported = {*result.stderr.split()}
     assert "datasette_bear_search" in imported
     assert imported.isdisjoint(avoided), imported & avoided
+
+
+def test_the_script_collects_no_garbage(index_notes):
+    code = (
+        "import atexit, gc\n"
+        "from datasette_bear_search.cli.search import main\n"
+        "def collections(): return gc.get_stats()[0]['collections']\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 0, collections()))\n"
+        "print(collections()); main()"
+    )
+    command = [sys.executable, "-c", code, "roof", "--sidecar", str(index_notes(NOTES))]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    before, *_, after = result.stdout.splitlines()
+    assert after == f"True {before}"
 
 
 # --- docs/launchers.md

@@ -15,7 +15,7 @@ from datasette_bear_search.cli.output import clear_errors
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.file import notes as stored_notes
-from datasette_bear_search.index.run import changes
+from datasette_bear_search.index.run import changes, indexer
 from datasette_bear_search.index.run import text as text_run
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sqlite import sqlite3
@@ -88,7 +88,7 @@ def test_a_rebuild_that_dies_at_once_still_knows_its_sources(write, bear_index, 
     write(BearNote("# Garden\n\nApples."))
     bear_index()
     with database.open_for_writing(sidecar_path) as connection:
-        database.reset(connection)
+        indexer.empty(connection)
     result = CliRunner().invoke(cli, ["bear-index", "--sidecar", str(sidecar_path)])
     assert result.exit_code == 0, result.output
     with closing(database.connect(sidecar_path)) as connection:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.evaluation import judgments
-from datasette_bear_search.index.file import database, nearest, templates
+from datasette_bear_search.index.file import database, nearest
 from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.index.file import passages as stored_passages
 from datasette_bear_search.sqlite import sqlite3
@@ -77,7 +77,7 @@ def test_notes_that_link_into_a_renamed_folder_are_not_cut_anew(
     links = "select note_id, target_id from links order by 1, 2"
     linked, text = select(links), select("select * from passages join _lines using (note_id)")
     for made_of_text in ("passages", "detect", "line_hashes"):
-        for module in (stored_notes, stored_passages, templates):
+        for module in (stored_notes, stored_passages):
             monkeypatch.setattr(module, made_of_text, None, raising=False)
     (folder / "a").rename(folder / "c")
     assert "0 notes added, 0 changed, 2 moved" in run()

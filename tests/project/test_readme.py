@@ -28,6 +28,7 @@ from tests.support.datasettes import configured
 from tests.support.docs import PAGES, ROOT, api_answer, command_help
 
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in PAGES}
+LINKING = TEXTS | {name: (ROOT / name).read_text() for name in ("CONTRIBUTING.md", "SECURITY.md")}
 SQL = [
     pytest.param(sql, id=f"{name}-{number}")
     for name, text in TEXTS.items()
@@ -77,13 +78,13 @@ def test_the_page_of_the_architecture_shows_where_each_module_is_tested():
 
 
 def test_links_between_pages_lead_somewhere():
-    for name, text in TEXTS.items():
+    for name, text in LINKING.items():
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
             assert (ROOT / name).parent.joinpath(target).exists(), f"{name} links to {target}"
 
 
 def test_links_to_headings_lead_to_one_on_github_too():
-    for name, text in TEXTS.items():
+    for name, text in LINKING.items():
         for target, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)]+)\)", text):
             page = (ROOT / name).parent.joinpath(target).resolve() if target else ROOT / name
             assert anchor in anchors(page.read_text()), f"{name} links to {target}#{anchor}"

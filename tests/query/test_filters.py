@@ -114,6 +114,29 @@ def test_every_condition_runs_on_a_sidecar(connection, filters):
     assert found(connection, filters) == []
 
 
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"title": ("resume",)},
+        {"title": ("ПЛАН ёлки", "RÉSUMÉ")},
+        {"path": ("cafe/idees/",)},
+        {"path": ("CAFÉ",)},
+        {"source": ("заметки",)},
+        {"linked_to": ("ёлки: RESUME, план ЕЛКИ",)},
+    ],
+)
+def test_a_filter_folds_letters_as_the_words_are_folded(connection, filters):
+    connection.execute("begin")
+    connection.execute("insert into sources (name) values ('Заметки')")
+    connection.execute(
+        "insert into notes (id, title, body, tags, attachments, source, key)"
+        " values (1, 'Ёлки: Résumé, план елки', '', '[]', '', 'Заметки', 'Café/Idées/a.md')"
+    )
+    connection.execute("insert into links (note_id, target_id) values (1, 1)")
+    assert found(connection, Filters(filters)) == [(1,)]
+    connection.rollback()
+
+
 def test_as_many_conditions_as_a_person_can_type_run_on_a_sidecar(connection):
     many = tuple(f"x{number}" for number in range(400))
     assert found(connection, Filters({"tag": many}, excluded=many)) == []

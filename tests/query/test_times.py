@@ -29,6 +29,11 @@ def said(text: str) -> tuple[str, str, str] | None:
     return text[found.start : found.end].strip(), short(found.since), short(found.until)
 
 
+def test_text_without_a_time_needs_no_pattern_of_times(monkeypatch):
+    monkeypatch.setattr(times, "_patterns", None)
+    assert times.find("How do I keep mice out of the cabin?") is None
+
+
 def short(moment: datetime) -> str:
     return f"{moment:%y-%m-%d}"
 

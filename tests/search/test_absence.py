@@ -173,6 +173,15 @@ def test_a_copy_in_another_source_is_shown_instead(in_vault, tmp_path, sidecar_p
 
 
 @pytest.mark.asyncio
+async def test_a_page_with_only_weak_matches_asks_once_where_a_note_is(index_notes):
+    datasette = Datasette([str(index_notes(NOTES))])
+    page = (await datasette.client.get("/-/bear-search?q=xylophone")).text
+    assert "No results for" in page
+    assert "Closest notes" in page
+    assert page.count("Why isn't my note here?") == 1
+
+
+@pytest.mark.asyncio
 async def test_the_page_says_why_and_looks_into_no_source_for_others(index_notes):
     datasette = Datasette([str(index_notes(NOTES))])
     url = "/-/bear-search?q=roof&tag=recipes"

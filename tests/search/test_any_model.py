@@ -16,7 +16,7 @@ import pytest
 from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.index.file import database
+from datasette_bear_search.index.file import database, vectors
 from datasette_bear_search.index.run import indexer
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_libraries import bear_library
@@ -103,5 +103,5 @@ def test_crowded_similarities_are_measured_by_unrelated_texts(libraries):
     shares = []
     for library in libraries:
         with closing(database.connect(Path(library.path))) as connection:
-            shares.append(database.unrelated_distance(connection))
+            shares.append(vectors.unrelated_distance(connection))
     assert shares[1] / shares[0] == pytest.approx(0.15 / 0.7, rel=0.01)

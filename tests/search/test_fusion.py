@@ -478,7 +478,7 @@ def far(monkeypatch):
 
 
 def test_question_needs_15_hundredths_of_the_normalizer(forest, far, monkeypatch):
-    monkeypatch.setattr(planner, "ENOUGH_OF_MORE", 0)  # the other condition
+    monkeypatch.setattr(planner, "ENOUGH", 0)  # the other condition
     words = ["harbor", "lantern", "ferry"]
     least = 0.15 * normalizer(words, FOREST)
     expected = {title for title, score in bm25(words, FOREST).items() if score >= least}
@@ -490,26 +490,39 @@ def test_question_needs_15_hundredths_of_the_normalizer(forest, far, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("words", "least"),
+    "words",
     [
-        (["harbor", "lantern"], 0.5),
-        (["lantern", "ferry"], 0.5),
-        (["harbor", "lantern", "oak"], 0.4),
-        (["harbor", "lantern", "ferry", "oak"], 0.4),
+        ["harbor", "lantern"],
+        ["lantern", "ferry"],
+        ["harbor", "lantern", "oak"],
+        ["harbor", "lantern", "ferry", "oak"],
     ],
 )
-def test_note_needs_two_fifths_of_the_words_weight_or_half_of_two(forest, far, words, least):
+def test_note_needs_half_of_the_words_weight_or_half_of_the_normalizer(forest, far, words):
     weights = {word: idf(word, FOREST) for word in words}
     having = {word: {*bm25([word], FOREST)} for word in words}
-    shares = {
-        note.title: sum(weights[word] for word in words if note.title in having[word])
-        / sum(weights.values())
+    half = sum(weights.values()) / 2
+    expected = {
+        note.title
         for note in FOREST
+        if sum(weights[word] for word in words if note.title in having[word]) >= half
     }
+    enough = 0.5 * normalizer(words, FOREST)
+    expected |= {title for title, score in bm25(words, FOREST).items() if score >= enough}
     hits = found(forest, " ".join(words))
-    assert {title for title, hit in hits.items() if hit.is_found} == {
-        title for title, share in shares.items() if share >= least
-    }
+    assert {title for title, hit in hits.items() if hit.is_found} == expected
+
+
+def test_note_with_a_high_bm25_has_enough_but_not_for_an_identifier(forest, monkeypatch):
+    monkeypatch.setattr(planner, "ENOUGH_BM25_SHARE", 0.3)
+    words = ["harbor", "lantern"]
+    enough = 0.3 * normalizer(words, FOREST)
+    expected = {title for title, score in bm25(words, FOREST).items() if score >= enough}
+    hits = found(forest, " ".join(words), mode="keyword", limit=400)
+    assert expected > {*bm25(["lantern"], FOREST)}
+    assert {title for title, hit in hits.items() if hit.is_found} == expected
+    hits = found(forest, "harbor v2.11.0", mode="keyword", limit=400)
+    assert not any(hit.is_found for hit in hits.values())
 
 
 def test_rarer_one_of_two_words_is_enough(forest, far):

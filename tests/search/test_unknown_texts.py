@@ -74,6 +74,8 @@ def test_passage_that_the_model_does_not_know_has_no_vector_and_does_not_wait_fo
     assert not latin.embedded
     report = Library(sidecar_path).index()
     assert (report.pending, report.refused) == (0, 0)
+    # The page shows a run's notices until the next one, and this needs nobody.
+    assert not Library(sidecar_path).index(rebuild=True).notices
     [finding] = (each for each in doctor.examine(sidecar_path)["Index"] if each.name == "vectors")
     assert finding.ok is None
     assert "1 passage can only be found by words" in finding.says

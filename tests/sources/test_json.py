@@ -1,6 +1,6 @@
 """Notes from JSON and CSV, apps' exports in them, and the recipes in the docs.
 
-Tests ``sources/sql_and_json.py`` and ``sources/exports/json_apps.py``.
+Tests ``sources/records.py`` and ``sources/exports/json_apps.py``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from datasette_bear_search.notes import Note, Tag
 from datasette_bear_search.sources.base import SourceConfig, SourceError
 from datasette_bear_search.sources.exports.json_apps import Raindrop, StandardNotes
+from datasette_bear_search.sources.records import JSONFile
 from datasette_bear_search.sources.registry import kind_of, open_source
-from datasette_bear_search.sources.sql_and_json import JSONFile
 from tests.support.exports import ANY_JSON, folder_of, read, zip_of
 
 GUIDE = Path(__file__).parents[2] / "docs" / "sources.md"

@@ -1,4 +1,4 @@
-"""Notes from any SQLite database: ``sources/sql_and_json.py``."""
+"""Notes from any SQLite database: ``sources/sql.py``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from datasette_bear_search.notes import Note, Tag
 from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.files import readonly
-from datasette_bear_search.sources.sql_and_json import SQLQuery
+from datasette_bear_search.sources.sql import SQLQuery
 from tests.support.bear_libraries import left_untouched, running_bear, sqlite3
 
 SQL = "select id as key, title, body, created, modified, url, tags, pinned from notes"

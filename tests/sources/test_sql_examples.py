@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.sources.sql_and_json import SQLQuery
+from datasette_bear_search.sources.sql import SQLQuery
 from tests.support.other_tools import EXAMPLES
 
 

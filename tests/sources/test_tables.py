@@ -1,6 +1,6 @@
 """A table that is there already: ``datasette bear-index data.db --table articles``.
 
-Tests ``sources/sql_and_json.py``.
+Tests ``sources/records.py`` and ``sources/sql.py``.
 """
 
 from __future__ import annotations

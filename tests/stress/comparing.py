@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from datasette_bear_search.index.file import database, schema
+from datasette_bear_search.index.file import schema, vectors
 from datasette_bear_search.index.file.vectors import signs
 from datasette_bear_search.sqlite import sqlite3
 
@@ -124,5 +124,5 @@ def _faults(path: Path) -> list[str]:
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a connection that may write, and so rolls back a transaction that a kill interrupted."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        database.load_vector_extension(db)
+        vectors.load_extension(db)
         yield db

@@ -51,7 +51,7 @@ from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 from datasette_bear_search.sources.formats.dates import parse_timestamp, timestamp_from_seconds
-from datasette_bear_search.sources.sql_and_json import JSONFile
+from datasette_bear_search.sources.records import JSONFile
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.text import folding
 from datasette_bear_search.text import markdown as markup

@@ -20,7 +20,7 @@ from datasette_bear_search.query import query, suggest
 from datasette_bear_search.search.redaction import masking
 from datasette_bear_search.search.results import marks, sentences, snippets
 from datasette_bear_search.search.results import records as search_results_records
-from datasette_bear_search.sources import bear, sql_and_json
+from datasette_bear_search.sources import bear, records
 from datasette_bear_search.sources.base import Unreadable
 from datasette_bear_search.sources.bear import backup
 from datasette_bear_search.sources.exports import evernote, mail, slack, zips
@@ -138,10 +138,10 @@ def _mail(body: str) -> None:
 
 
 def _json_fields(body: str) -> None:
-    sql_and_json._at({"a": [{"b": body}]}, "a.b" + body[:1000])
-    sql_and_json._value({"a": body}, "url", ["{a}" + body])
+    records._at({"a": [{"b": body}]}, "a.b" + body[:1000])
+    records._value({"a": body}, "url", ["{a}" + body])
     with suppress(Unreadable):
-        sql_and_json._table(body.encode("utf-8", "replace"), ("a",))
+        records._table(body.encode("utf-8", "replace"), ("a",))
 
 
 def docx(xml: str) -> bytes:
@@ -300,9 +300,9 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     ),
     "JSON source": _json_fields,
     "SQL source": lambda body: (
-        sql_and_json._tags(body),
-        sql_and_json._tags("[" + body),
-        sql_and_json._text(body),
+        records._tags(body),
+        records._tags("[" + body),
+        records._text(body),
     ),
     "rows": _note_rows,
     "index": _stored,

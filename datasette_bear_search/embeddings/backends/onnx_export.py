@@ -74,7 +74,9 @@ def new_export(source: Path) -> Iterator[Path]:
     """
     folder = export_folder(source)
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _remove_abandoned(folder.parent)
+    for path in folder.parent.glob(".new-*"):  # drafts of runs that were killed
+        if time.time() - path.stat().st_mtime > _ABANDONED:
+            shutil.rmtree(path, ignore_errors=True)
     # Only this user may read the export, and nobody sees it unfinished.
     with tempfile.TemporaryDirectory(
         prefix=".new-", dir=folder.parent, ignore_cleanup_errors=True
@@ -149,13 +151,6 @@ def verify(exported: Path, folder: Path, encode: Callable[[list[str]], Any]) -> 
     same = cosines(ours[has_direction], theirs[has_direction]) >= MIN_COSINE
     if (has_direction != theirs.any(axis=1)).any() or not same.all():
         raise Unsupported("its vectors differ from the library's")
-
-
-def _remove_abandoned(exports: Path) -> None:
-    """Remove drafts of runs that were killed."""
-    for path in exports.glob(".new-*"):
-        if time.time() - path.stat().st_mtime > _ABANDONED:
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_same(tokenizer: Any, path: Path) -> bool:

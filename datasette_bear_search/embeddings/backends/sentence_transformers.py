@@ -19,6 +19,7 @@ from .. import cards, files, loading, prompts
 from ..base import Embedder, ModelFacts, ModelUnavailable, WordPieces
 from ..names import BUNDLED, full_name
 from ..prompts import Prompts
+from ..safetensors import WEIGHT_FILES
 from ..vocabulary import Vocabulary
 from . import onnx, onnx_export
 
@@ -175,7 +176,7 @@ class SentenceTransformerEmbedder(Embedder):
                     f"Face hub, run: datasette bear-index --model {self.name}"
                 )
             folder = files.download(self._source)
-        weights = files.weight_hashes(folder)
+        weights = files.file_hashes(folder, WEIGHT_FILES)
         if self._source == BUNDLED and weights.get("model.safetensors") != files.BUNDLED_SHA256:
             raise ModelUnavailable(
                 f"The model {self.name} isn't used, because its weights in {folder} are not "

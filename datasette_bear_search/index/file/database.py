@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shlex
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from ...embeddings.prompts import Prompts
 from ...notes import ForeseenError
+from ...processes import user_folder
 from ...sqlite import sqlite3
 from ...text import languages
-from . import metadata, schema
-from .schema import APPLICATION_ID, JUDGMENTS, PASSAGE_INDEX, PENDING, REFUSED, SOURCES, VECTORS
+from . import metadata, schema, vectors
+from .schema import APPLICATION_ID, PENDING, REFUSED, VECTORS
 
 Key = TypeVar("Key")
 
@@ -117,9 +116,7 @@ def default_path() -> Path:
     """Return the path of the index file if the command line and settings name none."""
     if chosen := os.environ.get(SIDECAR_VARIABLE):
         return Path(chosen).expanduser()
-    from platformdirs import user_data_path
-
-    return user_data_path("datasette-bear-search", appauthor=False) / "notes.db"
+    return user_folder("data") / "notes.db"
 
 
 def unrestricted(path: Path) -> Path:
@@ -236,7 +233,7 @@ def connect(path: Path) -> sqlite3.Connection:
         raise SidecarError(f"There is no index at {path} yet. Make it with: {index_command(path)}")
     connection = _open_read_only(path)
     languages.register(connection)
-    load_vector_extension(connection)
+    vectors.load_extension(connection)
     return connection
 
 
@@ -290,7 +287,7 @@ def open_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
             with transaction(connection):
                 schema.create(connection)
         connection.execute("pragma foreign_keys = on")
-        load_vector_extension(connection)
+        vectors.load_extension(connection)
         yield connection
 
 
@@ -312,92 +309,6 @@ def wait_for_writers(connection: sqlite3.Connection) -> None:
     # locked each time. Datasette gives up after five seconds. It has only three threads, though,
     # and a program that was stopped in a commit keeps the file locked.
     connection.execute(f"pragma busy_timeout = {round(SERVER_BUSY_SECONDS * 1000)}")
-
-
-def load_vector_extension(connection: sqlite3.Connection) -> bool:
-    """Load sqlite-vec into a connection; return whether this Python and machine can."""
-    spec = importlib.util.find_spec("sqlite_vec")
-    if spec is None or spec.origin is None or not hasattr(connection, "enable_load_extension"):
-        return False
-    with suppress(sqlite3.Error):
-        connection.enable_load_extension(True)
-        try:
-            # sqlite_vec.load() isn't used, because importing sqlite_vec imports numpy.
-            connection.load_extension(str(Path(spec.origin).with_name("vec0")))
-            for function in (mean_vector, unrelated_distance):
-                # Deterministic, or SQLite would call it once per row.
-                connection.create_function(
-                    function.__name__, 0, partial(function, connection), deterministic=True
-                )
-            return True
-        finally:
-            connection.enable_load_extension(False)
-    return False
-
-
-def mean_vector(connection: sqlite3.Connection) -> bytes:
-    """Return the vector that is subtracted before signs are taken; zeros if there is none yet."""
-    zeros = bytes(4 * int(metadata.get_number(connection, "dimension") or 0))
-    with suppress(ValueError):
-        mean = bytes.fromhex(metadata.get_meta(connection, metadata.MEAN) or "")
-        if len(mean) in (0, len(zeros)):
-            return mean or zeros
-    raise sqlite3.DatabaseError("malformed vector in meta")
-
-
-def unrelated_distance(connection: sqlite3.Connection) -> float:
-    """Return the cosine distance of unrelated texts for the index's model; MiniLM's is 1."""
-    return max(1 - (metadata.get_number(connection, metadata.UNRELATED) or 0), 0.01)
-
-
-def has_vector_extension(connection: sqlite3.Connection) -> bool:
-    sql = "select 1 from pragma_module_list where name = 'vec0'"
-    return connection.execute(sql).fetchone() is not None
-
-
-def hide_passage_index(connection: sqlite3.Connection) -> None:
-    """Let Datasette open an index file on a connection that couldn't load sqlite-vec."""
-    # Datasette reads the columns of every table, which fails for a virtual table whose module is
-    # missing. An empty temporary table of the same name takes precedence; nothing else reads it.
-    connection.execute(f"create temp table if not exists {PASSAGE_INDEX} (rowid_ integer)")
-
-
-def reset(connection: sqlite3.Connection) -> None:
-    """Empty an index file of any version, but keep judgments, saved searches and sources."""
-    # Importing it takes 60-200 ms, and only this function needs it.
-    import sqlite_utils
-
-    connection.execute("pragma foreign_keys = off")
-    # The file isn't replaced, because servers have it open. In one transaction, so that searches
-    # always see tables and a run that is killed here loses nothing.
-    with transaction(connection):
-        db = sqlite_utils.Database(connection)
-        tables = [table for table in map(db.table, (SOURCES, JUDGMENTS)) if table.exists()]
-        # In a damaged file, the table may contain another table's rows, which aren't judgments.
-        where = {JUDGMENTS: "typeof(grade) = 'integer'"}
-        kept = [
-            (table, row)
-            for table in tables
-            for row in table.rows_where(where.get(table.name), order_by="rowid")
-        ]
-        saved = None
-        with suppress(sqlite3.Error):  # the file may be damaged
-            saved = metadata.get_meta(connection, metadata.SAVED_SEARCHES)
-        schema.drop(connection)
-        schema.create(connection)
-        if saved:
-            metadata.set_meta(connection, **{metadata.SAVED_SEARCHES: saved})
-        for table, row in kept:
-            # Another version may have stored columns that no longer exist.
-            values = {name: row[name] for name in table.columns_dict if name in row}
-            connection.execute(
-                f"insert into {table.name} ({', '.join(values)}) "
-                f"values ({', '.join(f':{name}' for name in values)})",
-                values,
-            )
-        # There are no notes now, so each source has to be read again.
-        connection.execute(f"update {SOURCES} set state = '', notes = 0")
-    connection.execute("pragma foreign_keys = on")
 
 
 # --- metadata

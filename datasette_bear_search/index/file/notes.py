@@ -11,24 +11,25 @@ from typing import Any, NamedTuple
 
 from ...notes import Link, LinkedFile, Note, Tag, files_of, fold_tag, text_hash
 from ...sources.base import Source, SourceConfig
-from ...sqlite import sqlite3
+from ...sqlite import Value, in_statements, insert_rows, sqlite3
 from ...text.markdown import breaks_are_soft
 from ..run.chunking import Passage, line_hashes, passages
 from ..run.language_detection import detect
 from . import nearest, schema
 from .metadata import LANGUAGES, get_number, json_value, set_meta
 from .passages import (
+    MAX_TEMPLATE,
     STORED_COLUMNS,
     max_tokens,
     passage_rows,
     remove_passages,
     replace_passages,
     share_lines,
+    shared_lines,
+    write_lines,
 )
-from .rows import Value, insert_rows, update_rows
 from .schema import LINES
 from .spellings import update_spellings
-from .templates import MAX_TEMPLATE, shared_lines, write_lines
 
 # Key in meta: the highest id that a note has had.
 LAST_ID = "last_note_id"
@@ -233,7 +234,7 @@ def update(
         note_id: {it: value for it, value in new.values.items() if value != stored[note_id][it]}
         for note_id, new in changed
     }
-    update_rows(connection, differing)
+    _set_columns(connection, differing)
     connection.executemany(
         "update or replace judgments set key = ? where source = ? and key = ?",
         (
@@ -251,6 +252,23 @@ def update(
     _remove_relations(connection, [note_id for note_id, _ in changed])
     _remove_relations(connection, [*cut], [LINES])
     _write_relations(connection, changed)
+
+
+def _set_columns(connection: sqlite3.Connection, notes: Mapping[int, Mapping[str, Value]]) -> None:
+    by_columns: dict[tuple[str, ...], list[tuple[Value, ...]]] = {}
+    for note_id, values in notes.items():
+        by_columns.setdefault(tuple(values), []).append((note_id, *values.values()))
+    by_columns.pop((), None)
+    for columns, rows in by_columns.items():
+        set_columns = ", ".join(f"{column} = new.{column}" for column in columns)
+        for places, bound in in_statements(rows, 1 + len(columns)):
+            connection.execute(
+                f"""
+                with new (id, {", ".join(columns)}) as (values {places})
+                update notes set {set_columns} from new where notes.id = new.id
+                """,
+                bound,
+            )
 
 
 def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence, Set
+from array import array
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any
 
-from ...sqlite import sqlite3
+from ...sqlite import insert_rows, sqlite3
 from ..run.chunking import MAX_TOKENS, Passage, line_hashes, passages, without_shared
 from . import vectors
 from .metadata import get_meta, number, set_meta
-from .rows import insert_rows
 from .schema import LINES, MAX_EMBEDDED, OVER_LIMIT, PENDING, SHARED_LINES
-from .templates import LINES_SQL, MAX_TEMPLATE, SHARED_BY, shared_lines, write_lines
 
 # Increase it when passages are cut or cleaned differently, so that every note is cut again.
 PASSAGE_VERSION = 3
@@ -25,29 +24,11 @@ PassageRow = tuple[int, str, int, int, str, int, str | None, str, str]
 # Notes with more characters are stored with the texts of their passages, because SQLite reads a
 # whole note to return a part of it: half a millisecond for a million characters, each time.
 LONG_NOTE = 100_000
-
-
-def share_lines(connection: sqlite3.Connection) -> None:
-    """Find the lines that many notes share now; cut the notes with a line that is or was one."""
-    import numpy
-
-    rows = connection.execute(LINES_SQL).fetchall()
-    lines = numpy.frombuffer(b"".join(hashes for _, hashes in rows), "i8")
-    counts = [len(hashes) // 8 for _, hashes in rows]
-    note_ids = numpy.repeat(numpy.array([note_id for note_id, _ in rows], "i8"), counts)
-    copies = connection.execute("select id from notes where copy_of is not null").fetchall()
-    counted = lines[~numpy.isin(note_ids, copies)] if copies else lines
-    distinct, numbers = numpy.unique(counted, return_counts=True)
-    is_shared = numbers >= SHARED_BY
-    shared = dict(zip(distinct[is_shared].tolist(), numbers[is_shared].tolist()))
-    known = shared_lines(connection)
-    if shared == known:
-        return
-    connection.execute(f"delete from {SHARED_LINES}")
-    insert_rows(connection, SHARED_LINES, ("hash", "notes"), [*shared.items()])
-    stale = note_ids[numpy.isin(lines, [*known.keys() ^ shared.keys()])]
-    _cut_again(connection, numpy.unique(stale).tolist(), shared.keys())
-
+# A line or heading that at least this many notes have is part of a template: it isn't embedded, and
+# is hardly ever the sentence that answers a query.
+SHARED_BY = 5
+# First passages of a note whose lines are counted.
+MAX_TEMPLATE = 200
 
 _PLACE_COLUMNS = "position heading start length text_kind line text".split()
 STORED_COLUMNS = ("note_id", *_PLACE_COLUMNS, "content_hash", "vector_state")
@@ -157,3 +138,52 @@ def remove_passages(connection: sqlite3.Connection, passage_ids: Sequence[int]) 
     rows = [(passage_id,) for passage_id in passage_ids]
     connection.executemany("delete from passages where id = ?", rows)
     vectors.remove(connection, passage_ids)
+
+
+# --- templates: lines that many notes share
+
+
+def share_lines(connection: sqlite3.Connection) -> None:
+    """Find the lines that many notes share now; cut the notes with a line that is or was one."""
+    import numpy
+
+    rows = connection.execute(LINES_SQL).fetchall()
+    lines = numpy.frombuffer(b"".join(hashes for _, hashes in rows), "i8")
+    counts = [len(hashes) // 8 for _, hashes in rows]
+    note_ids = numpy.repeat(numpy.array([note_id for note_id, _ in rows], "i8"), counts)
+    copies = connection.execute("select id from notes where copy_of is not null").fetchall()
+    counted = lines[~numpy.isin(note_ids, copies)] if copies else lines
+    distinct, numbers = numpy.unique(counted, return_counts=True)
+    is_shared = numbers >= SHARED_BY
+    shared = dict(zip(distinct[is_shared].tolist(), numbers[is_shared].tolist()))
+    known = shared_lines(connection)
+    if shared == known:
+        return
+    connection.execute(f"delete from {SHARED_LINES}")
+    insert_rows(connection, SHARED_LINES, ("hash", "notes"), [*shared.items()])
+    stale = note_ids[numpy.isin(lines, [*known.keys() ^ shared.keys()])]
+    _cut_again(connection, numpy.unique(stale).tolist(), shared.keys())
+
+
+def shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
+    """Return how many notes share a line that many do, by its hash."""
+    return dict(connection.execute(f"select hash, notes from {SHARED_LINES}").fetchall())
+
+
+def most_shared(connection: sqlite3.Connection, note_id: int) -> int:
+    """Return how many notes have the line of this note that most of them share; 0 if none is."""
+    shared = shared_lines(connection)
+    found = connection.execute(f"{LINES_SQL} and note_id = ?", [note_id]).fetchall()
+    return max((shared.get(it, 0) for _, hashes in found for it in array("q", hashes)), default=0)
+
+
+def write_lines(
+    connection: sqlite3.Connection, lines: Iterable[tuple[int, Collection[int]]]
+) -> None:
+    rows = [(note_id, array("q", hashes).tobytes()) for note_id, hashes in lines]
+    insert_rows(connection, LINES, ("note_id", "hashes"), rows)
+
+
+# The cast and the condition matter only in a damaged file.
+_BLOB = "cast(hashes as blob)"
+LINES_SQL = f"select note_id, {_BLOB} from {LINES} where length({_BLOB}) % 8 = 0"

@@ -25,12 +25,9 @@ def update_spellings(connection: sqlite3.Connection) -> None:
     words = [word for (word,) in connection.execute(sql, [_WITH_ACCENTS])]
     wanted = {(typed, word) for word in words for typed in typed_forms(word) if typed != word}
     stored = set(connection.execute(f"select typed, spelling from {SPELLINGS}"))
-    changes = (
-        (f"delete from {SPELLINGS} where typed = ? and spelling = ?", stored - wanted),
-        (f"insert into {SPELLINGS} values (?, ?)", wanted - stored),
-    )
-    for sql, rows in changes:
-        connection.executemany(sql, rows)
+    sql = f"delete from {SPELLINGS} where typed = ? and spelling = ?"
+    connection.executemany(sql, stored - wanted)
+    connection.executemany(f"insert into {SPELLINGS} values (?, ?)", wanted - stored)
 
 
 def spellings(connection: sqlite3.Connection, word: str) -> list[str]:
@@ -39,7 +36,8 @@ def spellings(connection: sqlite3.Connection, word: str) -> list[str]:
     None if it was typed with accents and the notes have it so: año isn't ano.
     """
     written, typed = normalized(word).lower(), plain(word)
-    if written != typed and _is_known(connection, written):
+    sql = f"select 1 from {WORD_VOCABULARY} where term = ?"
+    if written != typed and read_value(connection, sql, [written]):
         return []
     sql = f"""
     select spelling from {SPELLINGS} where typed = ?
@@ -100,11 +98,6 @@ def _regional_patterns() -> list[tuple[re.Pattern[str], set[str]]]:
         (re.compile(rf"({before})({one}|{other})({after})"), {one, other})
         for before, one, other, after in _REGIONAL
     ]
-
-
-def _is_known(connection: sqlite3.Connection, word: str) -> bool:
-    sql = f"select exists (select 1 from {WORD_VOCABULARY} where term = ?)"
-    return bool(read_value(connection, sql, [word]))
 
 
 def _count(connection: sqlite3.Connection, beginning: str) -> int:

@@ -6,12 +6,15 @@ the sign of each number.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ...sqlite import read_value, sqlite3
-from .database import has_vector_extension
 from .metadata import (
     MEAN,
     NEXT_FINGERPRINT,
@@ -120,7 +123,7 @@ def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
     removed = connection.executemany(f"delete from {VECTORS} where passage_id = ?", rows).rowcount
     if removed <= 0:
         return
-    if has_vector_extension(connection):
+    if has_extension(connection):
         connection.executemany(f"delete from {PASSAGE_INDEX} where rowid = ?", rows)
     else:
         # The vec0 table can't be written now. The next run with sqlite-vec will rebuild it.
@@ -259,3 +262,54 @@ def signs(vector: str) -> str:
 
 def dimension(connection: sqlite3.Connection) -> int:
     return int(get_number(connection, "dimension") or 0)
+
+
+# --- sqlite-vec
+
+
+def load_extension(connection: sqlite3.Connection) -> bool:
+    """Load sqlite-vec into a connection; return whether this Python and machine can."""
+    spec = importlib.util.find_spec("sqlite_vec")
+    if spec is None or spec.origin is None or not hasattr(connection, "enable_load_extension"):
+        return False
+    with suppress(sqlite3.Error):
+        connection.enable_load_extension(True)
+        try:
+            # sqlite_vec.load() isn't used, because importing sqlite_vec imports numpy.
+            connection.load_extension(str(Path(spec.origin).with_name("vec0")))
+            for function in (mean_vector, unrelated_distance):
+                # Deterministic, or SQLite would call it once per row.
+                connection.create_function(
+                    function.__name__, 0, partial(function, connection), deterministic=True
+                )
+            return True
+        finally:
+            connection.enable_load_extension(False)
+    return False
+
+
+def mean_vector(connection: sqlite3.Connection) -> bytes:
+    """Return the vector that is subtracted before signs are taken; zeros if there is none yet."""
+    zeros = bytes(4 * dimension(connection))
+    with suppress(ValueError):
+        mean = bytes.fromhex(get_meta(connection, MEAN) or "")
+        if len(mean) in (0, len(zeros)):
+            return mean or zeros
+    raise sqlite3.DatabaseError("malformed vector in meta")
+
+
+def unrelated_distance(connection: sqlite3.Connection) -> float:
+    """Return the cosine distance of unrelated texts for the index's model; MiniLM's is 1."""
+    return max(1 - (get_number(connection, UNRELATED) or 0), 0.01)
+
+
+def has_extension(connection: sqlite3.Connection) -> bool:
+    sql = "select 1 from pragma_module_list where name = 'vec0'"
+    return connection.execute(sql).fetchone() is not None
+
+
+def hide_passage_index(connection: sqlite3.Connection) -> None:
+    """Let Datasette open an index file on a connection that couldn't load sqlite-vec."""
+    # Datasette reads the columns of every table, which fails for a virtual table whose module is
+    # missing. An empty temporary table of the same name takes precedence; nothing else reads it.
+    connection.execute(f"create temp table if not exists {PASSAGE_INDEX} (rowid_ integer)")

@@ -22,7 +22,7 @@ from ...sources.base import (
     SourceConfig,
     SourceError,
 )
-from ...sources.checks import check, responsible_for
+from ...sources.checks import check, current_state, responsible_for
 from ...sources.files.file_source import FileSource
 from ...sources.formats import pdf
 from ...sources.formats.dates import timestamp_from_seconds
@@ -316,16 +316,6 @@ def missing_in_rebuild(
     # Any of the new notes may be a moved one.
     gone = sorted(known - seen)[len(seen - known) :]
     return missing(connection, last, gone, len(known), stored)
-
-
-def current_state(source: Source) -> str | None:
-    """Return a source's state; None after an unexpected error, which reading it will report."""
-    try:
-        return source.state()
-    except SourceError:
-        raise
-    except Exception:
-        return None
 
 
 def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:

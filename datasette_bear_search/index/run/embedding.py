@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from ...embeddings.base import Embedder, ModelUnavailable
-from ...notes import counted
 from ...sqlite import sqlite3
-from ..file import database, metadata, templates, vectors
+from ..file import database, metadata, vectors
 from ..file import passages as stored_passages
 from ..file.database import transaction
 from ..file.metadata import get_meta, set_meta
@@ -24,96 +24,149 @@ PASSAGES_PER_COMMIT = 128
 PASSAGES_PER_WINDOW = 4096
 
 
-def write_vectors(
-    connection: sqlite3.Connection,
-    embedder: Embedder | None,
-    report: Report,
-    hooks: Hooks,
-    *,
-    verify_model: bool = False,
-) -> None:
-    """Make missing vectors, if there is a model. If it can't be used, the report says why."""
-    started = time.perf_counter()
-    try:
-        if embedder is not None:
-            _write_vectors(connection, embedder, report, hooks, verify_model)
-    except ModelUnavailable as error:
+@dataclass
+class VectorRun:
+    """Makes missing vectors, or all of them if the stored ones are from another model."""
+
+    connection: sqlite3.Connection
+    embedder: Embedder
+    report: Report
+    hooks: Hooks
+
+    def write(self, *, verify_model: bool = False) -> None:
+        """Make them. If the model can't be used, the report says why."""
+        started = time.perf_counter()
+        try:
+            self._write(verify_model=verify_model)
+        except ModelUnavailable as error:
+            state = database.read_state(self.connection)
+            consequence = "what is new is found by its words only"
+            if not state.has_vectors:
+                consequence = "notes are found by their words only"
+            elif state.model != self.embedder.name:
+                consequence = f"the index keeps the model {state.model}"
+            self.report.model_failure = f"{error} Until then, {consequence}."
+            self.report.notices.append(self.report.model_failure)
+        self.report.embed_seconds = time.perf_counter() - started
+
+    def _write(self, *, verify_model: bool) -> None:
+        connection, embedder, report = self.connection, self.embedder, self.report
+        has_extension = vectors.has_extension(connection)
         state = database.read_state(connection)
-        consequence = "what is new is found by its words only"
-        if not state.has_vectors:
-            consequence = "notes are found by their words only"
-        elif embedder is not None and state.model != embedder.name:
-            consequence = f"the index keeps the model {state.model}"
-        report.model_failure = f"{error} Until then, {consequence}."
-        report.notices.append(report.model_failure)
-    report.embed_seconds = time.perf_counter() - started
-
-
-def _write_vectors(
-    connection: sqlite3.Connection,
-    embedder: Embedder,
-    report: Report,
-    hooks: Hooks,
-    verify_model: bool,
-) -> None:
-    """Make missing vectors, or all of them if the stored ones are from another model."""
-    has_extension = database.has_vector_extension(connection)
-    state = database.read_state(connection)
-    is_complete = not state.pending and not calibration.is_due(connection)
-    if is_complete and state.model == embedder.name and not verify_model:
-        # No vectors are missing, so the model isn't needed. But the vec0 table may be stale.
-        if has_extension:
-            with transaction(connection):
-                vectors.prepare(connection)
-        return
-    if not has_extension:
-        report.notices.append(
-            "This Python can't load sqlite-vec, so notes are found by their words only. "
-            "Install pysqlite3 (pip install pysqlite3) or use a Python that can load SQLite "
-            "extensions."
-        )
-        return
-    embedder.load()
-    if embedder.dimension % 8:
-        # Binary quantization packs eight dimensions into a byte.
-        raise ModelUnavailable(
-            f"Vectors of {embedder.dimension} numbers can't be indexed, only of a multiple of "
-            f"8. Use --dimensions {embedder.dimension // 8 * 8 or 8}."
-        )
-    is_new = state.fingerprint != embedder.fingerprint
-    similarity = calibration.unrelated_similarity(embedder) if is_new else 0.0
-    about_model: dict[str, str | int] = {
-        "model": embedder.name,
-        "fingerprint": embedder.fingerprint,
-        "dimension": embedder.dimension,
-        metadata.UNRELATED: str(similarity),
-        database.PROMPTS: json.dumps(embedder.prompts),
-    }
-    if is_new and keeps_vectors(connection, embedder):
-        _replace_vectors(connection, embedder, report, hooks, about_model)
-    with transaction(connection):
-        if is_new and get_meta(connection, "fingerprint") != embedder.fingerprint:
-            vectors.drop(connection)
-            set_meta(connection, **about_model)
-        if not is_new and verify_model:
-            vectors.drop_next(connection)  # the person stays with the present model
-        stored_passages.update_passages(connection, embedder.max_tokens)
-        # This depends on the number of passages, so it comes last.
-        vectors.prepare(connection)
-    pending = _pending_ids(connection)
-    total = len(pending)
-    _embed(connection, embedder, report, hooks, pending, vectors.add)
-    if total:
+        is_complete = not state.pending and not calibration.is_due(connection)
+        if is_complete and state.model == embedder.name and not verify_model:
+            # No vectors are missing, so the model isn't needed. But the vec0 table may be stale.
+            if has_extension:
+                with transaction(connection):
+                    vectors.prepare(connection)
+            return
+        if not has_extension:
+            report.notices.append(
+                "This Python can't load sqlite-vec, so notes are found by their words only. "
+                "Install pysqlite3 (pip install pysqlite3) or use a Python that can load SQLite "
+                "extensions."
+            )
+            return
+        embedder.load()
+        if embedder.dimension % 8:
+            # Binary quantization packs eight dimensions into a byte.
+            raise ModelUnavailable(
+                f"Vectors of {embedder.dimension} numbers can't be indexed, only of a multiple of "
+                f"8. Use --dimensions {embedder.dimension // 8 * 8 or 8}."
+            )
+        is_new = state.fingerprint != embedder.fingerprint
+        similarity = calibration.unrelated_similarity(embedder) if is_new else 0.0
+        about_model: dict[str, str | int] = {
+            "model": embedder.name,
+            "fingerprint": embedder.fingerprint,
+            "dimension": embedder.dimension,
+            metadata.UNRELATED: str(similarity),
+            database.PROMPTS: json.dumps(embedder.prompts),
+        }
+        if is_new and keeps_vectors(connection, embedder):
+            self._replace(about_model)
         with transaction(connection):
-            vectors.reuse(connection)
-    calibration.renew(connection, embedder)
-    if report.embedded and (offer := metadata.model_offer(connection)):
-        report.notices.append(offer)
-    if report.refused:
-        report.notices.append(
-            f"The model doesn't know most of the text of {counted(report.refused, 'passage')}, "
-            "or failed to embed it, so that is found by its words only."
-        )
+            if is_new and get_meta(connection, "fingerprint") != embedder.fingerprint:
+                vectors.drop(connection)
+                set_meta(connection, **about_model)
+            if not is_new and verify_model:
+                vectors.drop_next(connection)  # the person stays with the present model
+            stored_passages.update_passages(connection, embedder.max_tokens)
+            # This depends on the number of passages, so it comes last.
+            vectors.prepare(connection)
+        pending = _pending_ids(connection)
+        self._embed(pending, vectors.add)
+        if pending:
+            with transaction(connection):
+                vectors.reuse(connection)
+        calibration.renew(connection, embedder)
+        if report.embedded and (offer := metadata.model_offer(connection)):
+            report.notices.append(offer)
+
+    def _replace(self, about_model: Mapping[str, str | int]) -> None:
+        """Make all vectors of another model beside the present ones; then change over at once.
+
+        A run that is killed leaves what it has made, and the next one goes on.
+        """
+        connection, embedder = self.connection, self.embedder
+        with transaction(connection):
+            vectors.begin_next(connection, embedder.name, embedder.fingerprint)
+        missing = list(dict(reversed(vectors.missing_next(connection))).values())[::-1]
+        self._embed(missing, vectors.add_next)
+        with transaction(connection):
+            vectors.take_next(connection, embedder.dimension)
+            set_meta(connection, **about_model)
+
+    def _embed(
+        self,
+        passage_ids: Sequence[int],
+        store: Callable[[sqlite3.Connection, Sequence[tuple[int, bytes | None]]], None],
+    ) -> None:
+        """Make the vectors of these passages and store them, batch by batch."""
+        connection, done, total = self.connection, 0, len(passage_ids)
+        if total:
+            self.hooks.on_embedded(done, total)
+        self.embedder.prepare_for_batch(total)
+        started = time.perf_counter()
+        for batch in self._batches(passage_ids):
+            made = self.embedder.embed_documents([text for _, text in batch])
+            count = sum(vector is not None for vector in made)
+            with transaction(connection):
+                store(connection, [(it, vector) for (it, _), vector in zip(batch, made)])
+                calibration.count_new(connection, count)
+                done += len(batch)
+                if done >= PASSAGES_PER_COMMIT:
+                    pace = round(done / (time.perf_counter() - started), 2)
+                    set_meta(connection, **{metadata.PACE: str(pace)})
+            self.report.embedded += count
+            self.report.refused += len(batch) - count
+            self.hooks.on_embedded(done, total)
+
+    def _batches(self, pending: Sequence[int]) -> Iterator[Sequence[tuple[int, str]]]:
+        """Yield batches of (passage id, text to embed), sorted by length within a window."""
+        connection = self.connection
+        max_tokens = stored_passages.max_tokens(connection)
+        shared = stored_passages.shared_lines(connection).keys()
+        for first in range(0, len(pending), PASSAGES_PER_WINDOW):
+            ids = json.dumps(pending[first : first + PASSAGES_PER_WINDOW])
+            sql = """
+            select note_id, position, id
+            from passages
+            where id in (select value from json_each(?))
+            """
+            found = connection.execute(sql, [ids])
+            wanted = {(note_id, position): passage_id for note_id, position, passage_id in found}
+            texts = []
+            for note_id in dict.fromkeys(note_id for note_id, _ in wanted):
+                [note] = connection.execute("select title, body from notes where id = ?", [note_id])
+                for passage in without_shared(passages(*note, max_tokens=max_tokens), shared):
+                    if passage_id := wanted.get((note_id, passage.position)):
+                        texts.append((passage_id, passage.text))
+            # Lengths in tokens. By letters, there would be 50 % more tokens, all of them padding.
+            lengths = self.embedder.lengths([text for _, text in texts])
+            texts = [pair for _, pair in sorted(zip(lengths, texts), key=lambda item: item[0])]
+            for start in range(0, len(texts), PASSAGES_PER_COMMIT):
+                yield texts[start : start + PASSAGES_PER_COMMIT]
 
 
 def keeps_vectors(connection: sqlite3.Connection, embedder: Embedder) -> bool:
@@ -122,55 +175,6 @@ def keeps_vectors(connection: sqlite3.Connection, embedder: Embedder) -> bool:
     tokens = stored_passages.wanted_tokens(embedder.max_tokens)
     has_vectors = database.read_state(connection).has_vectors
     return has_vectors and tokens == stored_passages.max_tokens(connection)
-
-
-def _replace_vectors(
-    connection: sqlite3.Connection,
-    embedder: Embedder,
-    report: Report,
-    hooks: Hooks,
-    about_model: Mapping[str, str | int],
-) -> None:
-    """Make all vectors of another model beside the present ones; then change over at once.
-
-    A run that is killed leaves what it has made, and the next one goes on.
-    """
-    with transaction(connection):
-        vectors.begin_next(connection, embedder.name, embedder.fingerprint)
-    missing = list(dict(reversed(vectors.missing_next(connection))).values())[::-1]
-    _embed(connection, embedder, report, hooks, missing, vectors.add_next)
-    with transaction(connection):
-        vectors.take_next(connection, embedder.dimension)
-        set_meta(connection, **about_model)
-
-
-def _embed(
-    connection: sqlite3.Connection,
-    embedder: Embedder,
-    report: Report,
-    hooks: Hooks,
-    passage_ids: Sequence[int],
-    store: Callable[[sqlite3.Connection, Sequence[tuple[int, bytes | None]]], None],
-) -> None:
-    """Make the vectors of these passages and store them, batch by batch."""
-    done, total = 0, len(passage_ids)
-    if total:
-        hooks.on_embedded(done, total)
-    embedder.prepare_for_batch(total)
-    started = time.perf_counter()
-    for batch in _batches(connection, embedder, passage_ids):
-        made = embedder.embed_documents([text for _, text in batch])
-        count = sum(vector is not None for vector in made)
-        with transaction(connection):
-            store(connection, [(it, vector) for (it, _), vector in zip(batch, made)])
-            calibration.count_new(connection, count)
-            done += len(batch)
-            if done >= PASSAGES_PER_COMMIT:
-                pace = round(done / (time.perf_counter() - started), 2)
-                set_meta(connection, **{metadata.PACE: str(pace)})
-        report.embedded += count
-        report.refused += len(batch) - count
-        hooks.on_embedded(done, total)
 
 
 def _pending_ids(connection: sqlite3.Connection) -> list[int]:
@@ -186,31 +190,3 @@ def _pending_ids(connection: sqlite3.Connection) -> list[int]:
     for content_hash, passage_id in connection.execute(sql):
         first.setdefault(content_hash, passage_id)
     return list(first.values())
-
-
-def _batches(
-    connection: sqlite3.Connection, embedder: Embedder, pending: Sequence[int]
-) -> Iterator[Sequence[tuple[int, str]]]:
-    """Yield batches of (passage id, text to embed), sorted by length within a window."""
-    max_tokens = stored_passages.max_tokens(connection)
-    shared = templates.shared_lines(connection).keys()
-    for first in range(0, len(pending), PASSAGES_PER_WINDOW):
-        ids = json.dumps(pending[first : first + PASSAGES_PER_WINDOW])
-        sql = """
-        select note_id, position, id
-        from passages
-        where id in (select value from json_each(?))
-        """
-        found = connection.execute(sql, [ids])
-        wanted = {(note_id, position): passage_id for note_id, position, passage_id in found}
-        texts = []
-        for note_id in dict.fromkeys(note_id for note_id, _ in wanted):
-            [note] = connection.execute("select title, body from notes where id = ?", [note_id])
-            for passage in without_shared(passages(*note, max_tokens=max_tokens), shared):
-                if passage_id := wanted.get((note_id, passage.position)):
-                    texts.append((passage_id, passage.text))
-        # Lengths in tokens. By letters, there would be 50 % more tokens, all of them padding.
-        lengths = embedder.lengths([text for _, text in texts])
-        texts = [pair for _, pair in sorted(zip(lengths, texts), key=lambda item: item[0])]
-        for start in range(0, len(texts), PASSAGES_PER_COMMIT):
-            yield texts[start : start + PASSAGES_PER_COMMIT]

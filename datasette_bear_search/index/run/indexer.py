@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -28,8 +28,9 @@ from ..file import notes as stored_notes
 from ..file.database import transaction
 from ..file.metadata import get_meta, set_meta
 from ..file.sources import StoredSource
-from . import calibration, embedding, lock
+from . import calibration, lock
 from .changes import Snapshot, missing_in_rebuild, read, read_if_changed
+from .embedding import VectorRun
 from .lock import IndexBusy, is_busy, only_run
 from .report import SILENT, Failure, Hooks, Report
 from .text import TextRun, now
@@ -102,14 +103,15 @@ def update(
                 f"{report.failures[0].source}"
             )
             snapshots = []
-        known_ids = _empty(connection) if rebuild and not report.failures else {}
+        known_ids = empty(connection) if rebuild and not report.failures else {}
         text = TextRun(connection, report, hooks, known_ids, {} if yes else stored)
         text.write(snapshots, list(remove), tidy=tidy)
         errors = {each.source: each[1:] for each in [*report.failures, *report.kept]}
         sources.write_tries(connection, configs, errors)
         # What left the index leaves these now, not after the vectors, which may take hours.
         _update_all_restricted(path, None, report, hooks)
-        embedding.write_vectors(connection, embedder, report, hooks, verify_model=verify_model)
+        if embedder is not None:
+            VectorRun(connection, embedder, report, hooks).write(verify_model=verify_model)
         _end(path, connection, report, has_model=embedder is not None)
         usable = None if report.model_failure else embedder
         _update_all_restricted(path, usable, report, hooks)
@@ -123,18 +125,56 @@ def index(
     report = Report()
     with only_run(path, lock.RUN_SECONDS), database.open_for_writing(path) as connection:
         if not schema.is_current(connection):
-            database.reset(connection)
+            empty(connection)
         TextRun(connection, report, hooks).write(snapshots)
-        embedding.write_vectors(connection, embedder, report, hooks)
+        if embedder is not None:
+            VectorRun(connection, embedder, report, hooks).write()
         _end(path, connection, report, has_model=embedder is not None)
     return report
 
 
-def _empty(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
-    """Empty the index, and return the ids of its notes by source and key: they get them again."""
+def empty(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
+    """Empty an index file of any version, but keep judgments, saved searches and sources.
+
+    Return the ids of its notes by source and key, which get them again.
+    """
+    # Importing it takes 60-200 ms, and only this function needs it.
+    import sqlite_utils
+
     known_ids = stored_notes.ids_by_key(connection)
-    database.reset(connection)
-    set_meta(connection, **{stored_notes.LAST_ID: max(known_ids.values(), default=0)})
+    connection.execute("pragma foreign_keys = off")
+    # The file isn't replaced, because servers have it open. In one transaction, so that searches
+    # always see tables and a run that is killed here loses nothing.
+    with transaction(connection):
+        db = sqlite_utils.Database(connection)
+        known = map(db.table, (schema.SOURCES, schema.JUDGMENTS))
+        tables = [table for table in known if table.exists()]
+        # In a damaged file, the table may contain another table's rows, which aren't judgments.
+        where = {schema.JUDGMENTS: "typeof(grade) = 'integer'"}
+        kept = [
+            (table, row)
+            for table in tables
+            for row in table.rows_where(where.get(table.name), order_by="rowid")
+        ]
+        saved = None
+        with suppress(sqlite3.Error):  # the file may be damaged
+            saved = get_meta(connection, metadata.SAVED_SEARCHES)
+        schema.drop(connection)
+        schema.create(connection)
+        if saved:
+            set_meta(connection, **{metadata.SAVED_SEARCHES: saved})
+        for table, row in kept:
+            # Another version may have stored columns that no longer exist.
+            values = {name: row[name] for name in table.columns_dict if name in row}
+            connection.execute(
+                f"insert into {table.name} ({', '.join(values)}) "
+                f"values ({', '.join(f':{name}' for name in values)})",
+                values,
+            )
+        # There are no notes now, so each source has to be read again.
+        connection.execute(f"update {schema.SOURCES} set state = '', notes = 0")
+        set_meta(connection, **{stored_notes.LAST_ID: max(known_ids.values(), default=0)})
+    connection.execute("pragma foreign_keys = on")
     return known_ids
 
 
@@ -200,7 +240,7 @@ def update_restricted(
         database.require_current(whole)
         cleanup.enter_context(only_run(file, lock.RUN_SECONDS))
         connection = cleanup.enter_context(database.open_for_writing(file))
-        known_ids = {} if schema.is_current(connection) else _empty(connection)
+        known_ids = {} if schema.is_current(connection) else empty(connection)
         # Before reading, so that a change in between is noticed the next time.
         made_from = restricted.change_tokens(whole)
         with transaction(connection):
@@ -211,7 +251,7 @@ def update_restricted(
         with transaction(connection):
             calibration.count_new(connection, restricted.copy_vectors(whole, connection))
         if embedder is not None:
-            embedding.write_vectors(connection, embedder, report, hooks)
+            VectorRun(connection, embedder, report, hooks).write()
             _end(file, connection, report, has_model=True)
         with transaction(connection):
             restricted.take_state(whole, connection, made_from)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ...sources.base import SourceConfig
-from .changes import Snapshot
+if TYPE_CHECKING:
+    from ...sources.base import SourceConfig
+    from .changes import Snapshot
 
 
 class Failure(NamedTuple):

@@ -117,7 +117,7 @@ class TextRun:
                 for table in ("notes_fts", schema.WORD_INDEX):
                     connection.execute(f"insert into {table} ({table}) values ('optimize')")
                 connection.execute("delete from meta where key = 'old_text_in_fts'")
-            if database.has_vector_extension(connection):
+            if vectors.has_extension(connection):
                 vectors.reuse(connection, self._kept)
         self._kept.clear()
         state = database.read_state(connection)

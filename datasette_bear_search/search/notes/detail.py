@@ -169,16 +169,7 @@ def matched_words(
     return frozenset(word.casefold() for words in found for word in languages.tokens(words))
 
 
-_FLAGS = (
-    "pinned",
-    "archived",
-    "trashed",
-    "encrypted",
-    "has_image",
-    "has_file",
-    "has_code",
-    "soft_breaks",
-)
+_FLAGS = "pinned archived trashed encrypted has_image has_file has_code soft_breaks".split()
 
 _NOTE = f"""
 select

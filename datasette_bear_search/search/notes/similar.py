@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...index import freshness
-from ...index.file import database, templates
+from ...index.file import database, passages, vectors
 from ...index.file.nearest import similarity
 from ...index.file.schema import EMBEDDED, MAX_EMBEDDED, OWN_TEXT, PENDING, REFUSED, VECTORS
 from ...notes import counted
@@ -148,11 +148,11 @@ def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
     if PENDING in states or not state.has_vectors:
         command = f"To compare them by meaning, too, run: {state.command}"
         return f"{_ONLY} {freshness.vectors_under_way(state) or command}"
-    return None if database.has_vector_extension(connection) else NO_EXTENSION
+    return None if vectors.has_extension(connection) else NO_EXTENSION
 
 
 def _template(connection: sqlite3.Connection, note_id: int) -> str | None:
-    count = templates.most_shared(connection, note_id)
+    count = passages.most_shared(connection, note_id)
     return f"Left out: a text that {counted(count, 'note')} share." if count else None
 
 

@@ -83,6 +83,11 @@ def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[lis
                 near = None
             asked = f" Did you mean “{near}”?" if near else ""
             notices.append(f"No note has the {name} “{value}”.{asked}")
+    dated = {"created_after", "created_before"} & query.filters.values.keys()
+    if dated and read_value(connection, "select count(created) from notes") == 0:
+        notices.append("No note says when it was created.")
+        if (text := query.text.replace("created:", "modified:")) != query.text:
+            offers.append(text)
     return offers, notices
 
 

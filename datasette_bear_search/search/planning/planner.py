@@ -5,6 +5,7 @@ How to balance words and meaning, which notes have enough of the words, and whic
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -65,9 +66,12 @@ BM25_NORMALIZER = 0.7
 MIN_BM25_SHARE = 0.15
 
 # A note with less than this share of the words' weight (their idf) is a weaker match: of two words,
-# the rarer one is enough. For three to five words, half would lose .003 nDCG@10 on TIL and .002 on
-# NFCorpus and on other TILs by words, against .4.
-ENOUGH, ENOUGH_OF_MORE = 0.5, 0.4
+# the rarer one is enough.
+ENOUGH = 0.5
+# Unless it has this share of the normalizer as its BM25, because it is about one of the words:
+# +.001 nDCG@10 by words on three halves of XQuAD and on SciFact, +.002 on NFCorpus, -.001 on
+# Cranfield, against no such share and two fifths of the weight for three to five words.
+ENOUGH_BM25_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class Plan:
         is_short = 0 < len(self.content) <= MAX_NAMED and not self.terms.phrases
         if not is_short or self.named != self.content:
             return 0.0
-        return ENOUGH if len(self.content) < 3 else ENOUGH_OF_MORE
+        return ENOUGH
 
     @property
     def named(self) -> tuple[ContentWord, ...]:
@@ -182,6 +186,13 @@ class Plan:
         return MIN_BM25_SHARE * self.bm25_normalizer if is_question else 0.0
 
     @property
+    def enough_bm25(self) -> float:
+        """The BM25 from which a note has enough of the words, whichever it has; or infinity."""
+        has_exact = self.pasted or self.terms.identifiers
+        enough = ENOUGH_BM25_SHARE * self.bm25_normalizer
+        return math.inf if has_exact or not enough else enough
+
+    @property
     def closeness(self) -> float:
         """The similarity from which a passage is found by its meaning; above 1: none is."""
         return NOTHING_IS_CLOSE if self.is_exact else self.threshold or 0.0
@@ -221,10 +232,11 @@ def plan(
             terms = replace(terms, completions=unique(chain.from_iterable(known)))
     has_matches = not is_like and words.matches(terms)
     if (terms.boolean or terms.phrases) and not is_like and not has_matches:
-        demanded = "matches this combination"
-        if not terms.boolean:
-            demanded = "contains this exact phrase"
-        notices.append(f"No note {demanded}, so the words were searched for separately.")
+        notices.append(
+            "No note matches this combination, so the words were searched for separately."
+            if terms.boolean
+            else "No note contains this exact phrase, so it was searched for without quotes."
+        )
         terms = terms.relaxed()
         has_matches = words.matches(terms)
     normalizer = 0.0

@@ -30,6 +30,7 @@ from ...index.file.schema import (
     WORDS_TOKENIZER,
 )
 from ...index.file.spellings import spellings
+from ...processes import user_folder
 from ...query import fts5
 from ...sqlite import read_value, sqlite3
 from ...text import folding, languages
@@ -288,9 +289,7 @@ def dictionary() -> Sequence[int]:
 
     To make it takes four seconds, so bear-index does; its 15 MB are mapped, not read.
     """
-    from platformdirs import user_cache_path
-
-    folder = user_cache_path("datasette-bear-search", appauthor=False)
+    folder = user_folder("cache")
     try:
         path = folder / f"dictionary-{_content_of_dictionaries()}.bin"
         if not path.exists():

@@ -223,7 +223,8 @@ def _languages(
     others = [language for language in present if language not in chosen and language != "en"]
     with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
         for word in terms.words if others else ():
-            if not _has_notes(connection, (), word):
+            is_known = exists(connection, fts5.quoted(word), if_broken=False)  # fast, most are
+            if not is_known and not _has_notes(connection, (), word):
                 chosen += [
                     language
                     for language in others

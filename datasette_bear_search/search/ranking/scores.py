@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from ...index.file.database import unrelated_distance
+from ...index.file.vectors import unrelated_distance
 from ...sqlite import sqlite3, wrong_argument
 
 if TYPE_CHECKING:

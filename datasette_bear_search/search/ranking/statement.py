@@ -165,7 +165,7 @@ def _is_cut(retrievers: Sequence[str], ranking: Ranking) -> bool:
 
 def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
     least = f"bm25 >= least_bm25({_q(planned)})" if len(retrievers) > 1 else "bm25"
-    return f"{least} and has_most"
+    return f"{least} and (has_most or bm25 >= enough_bm25({_q(planned)}))"
 
 
 def _similarity() -> str:
@@ -414,25 +414,27 @@ def _page(has_words: str, weaker: str, sort: str, size: int, offset: int) -> str
     if has_words:
         # For a shallow page, the other notes that have the words aren't in ``fused``.
         further = f"""
-  union all
-  select note_id, {has_words} from lexical where note_id not in candidates"""
+    union all select note_id, {has_words} from lexical where note_id not in candidates"""
         if not weaker:
             further += f" and {has_words}"
     notes = "" if sort == "relevance" else " join notes on id = note_id"
     return f"""
 -- found notes, others with any of the words, and a few that are only nearest
 listed as materialized (
-  select note_id, is_found from fused where {is_listed}{further}
+  select * from fused where {is_listed}
 ),
 counts as materialized (
   select count(*) as total, count(*) filter (where is_found) as found,
     json_group_array(note_id) filter (where is_found) as found_ids,
     (select max(similarity) from fused) as closest,
-    (select sum(close_passages) from dense) as close_passages from listed
+    (select sum(close_passages) from dense) as close_passages from (
+    select note_id, is_found from listed{further})
 ),
 page as (
-  select fused.*, counts.* from fused, counts{notes} where note_id in (select note_id from listed)
-  order by {_order(sort, "is_found desc, ")} limit {int(size)} offset {int(offset)}
+  select * from (
+    select listed.* from listed{notes}
+    order by {_order(sort, "is_found desc, ")} limit {int(size)} offset {int(offset)}
+  ), counts
 )"""
 
 

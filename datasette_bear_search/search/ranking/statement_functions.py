@@ -50,6 +50,7 @@ def register(connection: sqlite3.Connection) -> None:
         "balance": lambda planned: planned.balance,
         "bm25_normalizer": lambda planned: planned.bm25_normalizer,
         "least_bm25": lambda planned: planned.least_bm25,
+        "enough_bm25": lambda planned: planned.enough_bm25,
         "enough_words": functions.enough_words,
         "closeness": lambda planned: planned.closeness,
         "foreign_notes": functions.foreign_notes,

@@ -6,7 +6,7 @@ Names and text are compared folded: in lower case, without accents, with ASCII's
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -158,44 +158,20 @@ def _without_accent(match: re.Match[str]) -> str:
 
 
 def _names_in(text: str) -> dict[str, set[str]]:
-    """Return the names in a text, folded, by kind. Most texts have none, so this has to be fast."""
+    """Return the names in a text, folded, by kind."""
     lower = _folded(text) if "ｐ" in text else text.replace("İ", "i").lower()
-    hints = _hints(lower.isascii())
     found: dict[str, set[str]] = defaultdict(set)
-    for hint in [hint for hint in hints if hint in lower]:
-        for spelling, kind, name in hints[hint]:
-            if spelling in lower:
-                found[kind].add(name)
+    for spelling, kind, name in _spellings():
+        if spelling in lower:
+            found[kind].add(name)
     return found
 
 
-# The share of notes that have some three, four or five letters of a name.
-_SHARES = {3: 0.1, 4: 0.02, 5: 0.002}
-
-
 @cache
-def _hints(is_ascii: bool) -> dict[str, list[tuple[str, str, str]]]:
-    """Return letters that many spellings of names share, and these spellings, kinds and names.
-
-    To look for one string takes half a microsecond, and there are 230 spellings.
-    """
+def _spellings() -> frozenset[tuple[str, str, str]]:
+    """Return the names as they are written and folded, their kinds, and the folded names."""
     names = [(kind, name) for kind, some in described()["names"].items() for name in some]
-    spellings = {(each, kind, _folded(it)) for kind, it in names for each in (it, _folded(it))}
-    left = {each: _parts(each[0]) for each in spellings if each[0].isascii() or not is_ascii}
-    hints = {}
-    while left:
-        counts = Counter(part for parts in left.values() for part in parts)
-        costs = {part: 1 / count + _SHARES.get(len(part), 0) for part, count in counts.items()}
-        hint = min(sorted(costs), key=costs.__getitem__)
-        hints[hint] = [each for each, parts in left.items() if hint in parts]
-        for each in hints[hint]:
-            del left[each]
-    return hints
-
-
-def _parts(name: str) -> set[str]:
-    starts = ((start, size) for size in _SHARES for start in range(len(name) - size + 1))
-    return {name[start : start + size] for start, size in starts} or {name}
+    return frozenset((each, kind, _folded(it)) for kind, it in names for each in (it, _folded(it)))
 
 
 @cache

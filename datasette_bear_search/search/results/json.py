@@ -33,7 +33,7 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
     query, terms = plan.query, plan.terms
     return {
         "text": query.text,
-        **{name: getattr(terms, name) for name in _TERMS},
+        **{name: getattr(terms, name) for name in TERMS},
         "excluded": plan.text_filters.excluded,
         "is_boolean": bool(terms.boolean),
         "in_title": query.in_title,
@@ -59,4 +59,4 @@ def json_query(results: Results, rerank: str | None) -> dict[str, Any]:
     }
 
 
-_TERMS = ("words", "phrases", "prefixes", "identifiers")
+TERMS = ("words", "phrases", "prefixes", "identifiers")

@@ -7,11 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ...notes import counted
 from ..planning.planner import Plan
-from ..ranking.statement import (
-    DEFAULT_RANKING,
-    Ranking,
-    Statement,
-)
+from ..ranking.statement import DEFAULT_RANKING, Ranking, Statement
 from .marks import MarkedText
 
 # The answer may be beside the closest passage. So read those within NEAR characters of it (for the

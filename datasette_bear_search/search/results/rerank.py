@@ -163,9 +163,8 @@ def _scores(
 ) -> tuple[tuple[float, ...], str | None]:
     """Return the scores of as many passages as time allows, and a message after a failure."""
     if not reranker.wait_until_loaded(wait):
-        return tuple(
-            known
-        ), f"{NOT_RERANKED} {reranker.failure}" if reranker.failure else RERANKER_LOADING
+        failure = reranker.failure and f"{NOT_RERANKED} {reranker.failure}"
+        return tuple(known), failure or RERANKER_LOADING
     scores, size, started = list(known), FIRST_RERANK_BATCH, time.monotonic()
     end = started + seconds
     try:

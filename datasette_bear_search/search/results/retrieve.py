@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...index.file.metadata import json_value
-from ...index.file.templates import shared_lines
+from ...index.file.passages import shared_lines
 from ...index.run.chunking import line_hash
 from ...notes import title_line
 from ...sqlite import execute, read_value, sqlite3

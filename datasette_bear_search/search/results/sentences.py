@@ -45,6 +45,10 @@ SHORTEST_SENTENCE_WORDS, SHORTEST_SENTENCE_BYTES = 3, 20
 # passages occur again and again, and splitting a page's passages takes 5 of a search's 20 ms.
 CACHED_PASSAGES = 2000
 
+# Text without punctuation, such as a dictated note, is divided into parts of at most so many
+# characters, or a word at its end would never be shown.
+LONGEST_SENTENCE = 600
+
 # A sentence ends at punctuation with a space after it, at Chinese or Japanese punctuation, or at
 # the end of a line. It doesn't end after an initial or a day ("J. Smith", "am 6. Oktober"), or
 # before a lower-case letter or "(". Checking what precedes the mark last takes .3 of the time.
@@ -204,7 +208,7 @@ def _split(passage: str, embedder: Embedder) -> list[tuple[tuple[int, int], list
 def _sentences(passage: str) -> Iterator[tuple[int, int]]:
     start = 0
     links = [match.span() for match in _LINK.finditer(passage)]
-    for end in [*(match.end() for match in _ENDS.finditer(passage)), len(passage)]:
+    for end in _sentence_ends(passage):
         link = bisect(links, (end,)) - 1
         if link >= 0 and end < links[link][1]:
             continue
@@ -219,6 +223,17 @@ def _sentences(passage: str) -> Iterator[tuple[int, int]]:
             before = marks.end() if marks else len(text) - len(text.lstrip())
             if before < len(text.rstrip()):
                 yield start + before, start + len(text.rstrip())
+        start = end
+
+
+def _sentence_ends(passage: str) -> Iterator[int]:
+    start = 0
+    for end in [*(match.end() for match in _ENDS.finditer(passage)), len(passage)]:
+        while end - start > LONGEST_SENTENCE:
+            space = passage.rfind(" ", start, start + LONGEST_SENTENCE)
+            start = space + 1 if space >= start else start + LONGEST_SENTENCE
+            yield start
+        yield end
         start = end
 
 

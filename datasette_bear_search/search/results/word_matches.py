@@ -76,9 +76,10 @@ def notes_with(
     connection: sqlite3.Connection, expression: str, note_ids: Sequence[int]
 ) -> set[int]:
     """Return those of the notes that an FTS5 expression matches."""
+    # With a plus, or FTS5 would look for the phrase again for each note.
     sql = """
     select rowid from notes_fts
-    where notes_fts match ? and rowid in (select value from json_each(?))
+    where notes_fts match ? and +rowid in (select value from json_each(?))
     """
     return {note for (note,) in connection.execute(sql, [expression, json.dumps(note_ids)])}
 

@@ -19,7 +19,7 @@ from ..base import SourceError, Unreadable
 from ..files.archive import File
 from ..files.opening import first_files
 from ..formats.text import as_dict, as_dicts, as_text, load_json
-from ..sql_and_json import JSONFile, load
+from ..records import JSONFile, load
 from .mail import role_of
 
 

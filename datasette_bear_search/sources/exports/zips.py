@@ -25,7 +25,8 @@ from ..files.file_source import FileSource
 from ..files.folder import SOFTWARE
 from ..files.opening import is_zip, open_archive, open_inner
 from ..files.states import digest
-from ..folders import LINKED, ParsedFile, front_matter, org
+from ..folders import ParsedFile, front_matter, org
+from ..folders.links import LINKED
 from ..folders.markdown import HTML, MARKDOWN_SUFFIXES, MarkdownFolder
 from ..folders.obsidian import SETTINGS_FOLDER
 from ..formats.keep import is_page_of_keep

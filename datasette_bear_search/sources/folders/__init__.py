@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import os
-import posixpath
 import re
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
-from ...notes import Link, LinkedFile, Note, Tag
+from ...notes import Note, Tag
+from ...text.folding import plain
 from ..base import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
-from ..files.archive import DOCUMENTS, LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File
+from ..files.archive import LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File
 from ..files.file_source import FileSource
 from ..files.folder import Folder
-from ..files.states import digest, folded
+from ..files.states import digest
 from ..formats.dates import later, timestamp_from_seconds
 from ..formats.markdown_metadata import (
-    IMAGES,
-    OTHER_FILES,
     LinkTarget,
     Metadata,
     extract_metadata,
@@ -33,14 +30,21 @@ from ..formats.markdown_metadata import (
 )
 from ..formats.text import decode, is_encoding
 from . import front_matter, git_dates
+from .links import (
+    INDEX_NAMES,
+    LINKED,
+    LinkedFiles,
+    LinkResolver,
+    alias_hash,
+    moved_names,
+    without_suffix,
+)
 
-# Names of a folder's own note in a repository, a site and Hugo.
-INDEX_NAMES = ("readme", "index", "_index")
+# Names that programs or conventions gave: opt-in, 10_19, CONTRIBUTING.
+_SLUG = re.compile(r"[a-z\d_.-]+|[A-Z\d_.-]+")
 _NOTION_ID = re.compile(r" [0-9a-f]{32}(?=/|$)")
 # Files to read at once: some of ordinary size, a single one that is large.
 BATCH_BYTES = 256 * 1024
-# Suffixes of files, other than notes, that a note may show or link to.
-LINKED = IMAGES | OTHER_FILES
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ class NoteFolder(FileSource, Incremental):
         folder, self._listed = self._listed, None
         if folder is None or (not include_trashed and any(map(self._is_trashed, folder.files))):
             folder = self._list(include_trashed=include_trashed)
-        self.skipped, self.empty_folders = folder.skipped, folder.empty
+        self.skipped, self.empty_folders, self.renamed = folder.skipped, folder.empty, {}
         self._problems: list[str] = []
         # Notes that are there, but can't be read now.
         closed = tuple(folder.closed)
@@ -137,7 +141,7 @@ class NoteFolder(FileSource, Incremental):
         commit = git_dates.head(self.root)
         dates = git_dates.file_dates(self.root, commit) if commit else {}
         names = {key: self._link_name(key) for key in [*folder.files, *kept]}
-        linked = _LinkedFiles({self._link_path(key): file for key, file in folder.linked.items()})
+        linked = LinkedFiles({self._link_path(key): file for key, file in folder.linked.items()})
         settings = digest(self._settings(), size=6)
         # A stamp has three parts: settings and file, hashes of the aliases, hashes of the links.
         stored = {key: (*stamp.rsplit(" ", 2), "", "")[:3] for key, stamp in known.items()}
@@ -147,8 +151,12 @@ class NoteFolder(FileSource, Incremental):
         same = {key for key in stamps if key in stored and stored[key][0] == stamps[key]}
         aliases = self._aliases(folder, {key: stored[key][1] for key in same})
         aliases = {**aliases, **{key: stored[key][1] for key in kept}}
-        resolver = LinkResolver(names, aliases, whole=self.whole_names)
-        moved = self._moved_names(known.keys(), names)
+        whole, suffixes = self.whole_names, self.suffixes
+        resolver = LinkResolver(names, aliases, whole=whole, suffixes=suffixes)
+        moved: set[str] = set()
+        if known and known.keys() != names.keys():
+            then = {key: self._link_name(key) for key in known}
+            moved, self.renamed = moved_names(then, names)
         for key in (stored.keys() | aliases.keys()) - same if known else ():
             _, before, _ = stored.get(key, ("", "", ""))
             moved.update(set(before.split(",")) ^ set(aliases.get(key, "").split(",")))
@@ -183,20 +191,6 @@ class NoteFolder(FileSource, Incremental):
             self.skipped.append(f"{counts}: this kind of source doesn't read such files")
         self.skipped += self._problems  # below the files that are missing altogether
 
-    def _moved_names(self, known: Set[str], names: Mapping[str, str]) -> set[str]:
-        """Return hashes of names that now mean another note in links, or none.
-
-        The notes that use them are read again. But if a name has passed from one note to another (a
-        moved file), ``self.renamed`` is enough.
-        """
-        changed = known ^ names.keys() if known else ()
-        moved = {_name_hash(name) for key in changed for name in _names(self._link_name(key))}
-        then = _owners({key: self._link_name(key) for key in known if changed})
-        now = _owners(names if changed else {})
-        own = {name for name in moved if then.get(name) and now.get(name)}
-        self.renamed = {then[name]: now[name] for name in own}
-        return (moved - own) | {name + "/" for name in moved}
-
     def _read(
         self, folder: Archive, file: File, dates: git_dates.FileDates | None
     ) -> tuple[File, ParsedFile]:
@@ -228,7 +222,7 @@ class NoteFolder(FileSource, Incremental):
 
     def _link_name(self, key: str) -> str:
         """Return the name by which links refer to a note: its path without the suffix."""
-        return self._without_suffix(self._link_path(key))
+        return without_suffix(self._link_path(key), self.suffixes)
 
     def _link_path(self, path: str) -> str:
         """Return a file's or a folder's path as links have it."""
@@ -265,8 +259,12 @@ class NoteFolder(FileSource, Incremental):
         properties, below, problem = front_matter.split(text, fenced_only=self.names_are_titles)
         heading, body = leading_heading(below)
         title = front_matter.first(properties, front_matter.TITLES)
-        if not self.names_are_titles:
-            title = title or heading or first_heading(below)
+        if not (title or self.names_are_titles):
+            title = heading or first_heading(below)
+            # A heading of level one is the whole file's; others may be a section's.
+            is_lower = below.lstrip().startswith("##")
+            if is_lower and _says_more(_NOTION_ID.sub("", file.name), title):
+                title = ""
         title = title or name
         if not heading or heading.casefold() != title.casefold():
             body = below
@@ -311,7 +309,7 @@ class NoteFolder(FileSource, Incremental):
         parsed: ParsedFile,
         metadata: Metadata,
         resolver: LinkResolver,
-        linked: _LinkedFiles,
+        linked: LinkedFiles,
         prefix: str,
     ) -> Note:
         if parsed.problem:
@@ -320,11 +318,12 @@ class NoteFolder(FileSource, Incremental):
         if self.tags_are_links:
             targets += [LinkTarget(tag, is_wiki=True) for tag in (*parsed.tags, *metadata.tags)]
         tags = [*parsed.tags, *(metadata.tags if self.inline_tags else ())]
-        if self.folder_tags and (folder := tag_folder(file)):
-            tags.append(folder)
-        links, hashes = self._links(file, targets, resolver)
+        if self.folder_tags:
+            tags += filter(None, [tag_folder(file)])
+        folder = self._link_path(file.folder)
+        links, hashes = resolver.links(file.key, folder, targets)
+        files, file_hashes = linked.of(folder, metadata)
         created = parsed.created or _created(file)
-        files, file_hashes = linked.of(self._link_path(file.folder), metadata)
         metadata = metadata._replace(
             todos_open=metadata.todos_open + parsed.todos_open,
             todos_done=metadata.todos_done + parsed.todos_done,
@@ -346,126 +345,6 @@ class NoteFolder(FileSource, Incremental):
             **metadata.note_fields(),
             **self._with_files(files),
         )
-
-    def _links(
-        self, file: File, targets: Sequence[LinkTarget], resolver: LinkResolver
-    ) -> tuple[tuple[Link, ...], set[str]]:
-        """Return one link for each linked note, and the hashes of all names in the links."""
-        links: dict[str, Link] = {}
-        hashes: set[str] = set()
-        folder = self._link_path(file.folder)
-        for link in targets:
-            path = self._without_suffix(link.path)
-            hashes.add(_name_hash(path) + ("/" if "/" in path else ""))
-            if link.is_wiki or self.whole_names or path.startswith("id:"):
-                hashes.add(alias_hash(path))
-            key = resolver.resolve(link.path, folder, is_wiki=link.is_wiki)
-            if key is None and path != link.path:
-                key = resolver.resolve(path, folder, is_wiki=link.is_wiki)
-            if key and key != file.key:
-                # The path and not the label, because a page that renders the text looks it up.
-                links.setdefault(key, Link(key, link.path))
-        return tuple(links.values()), hashes
-
-    def _without_suffix(self, path: str) -> str:
-        end = suffix(path)
-        return path[: -len(end)] if end in self.suffixes else path
-
-
-class LinkResolver:
-    """Find the note that a link means as Obsidian does: by whole path, else the nearest name."""
-
-    def __init__(
-        self, names: Mapping[str, str], aliases: Mapping[str, str] = {}, *, whole: bool = False
-    ) -> None:
-        """
-        :param names: key → the note's name in links: its path without suffix, ``garden/Tomatoes``
-        :param aliases: key → hashes of its other names, separated by commas
-        :param whole: whether links always have the whole name and never just the end of it
-        """
-        self._whole = whole
-        self._by_path: dict[str, str] = {}
-        # Last part of a path → (whether it is that of the note's folder, folded path, key).
-        self._by_name: dict[str, list[tuple[bool, str, str]]] = {}
-        self._by_alias = {alias: key for key in aliases for alias in aliases[key].split(",")}
-        self._by_folder: dict[str, str] = {}
-        for key, name in names.items():
-            path = folded(name)
-            self._by_path.setdefault(path, key)
-            self._by_path.setdefault(folded(key), key)
-            self._by_name.setdefault(path.rpartition("/")[2], []).append((False, path, key))
-            for folder in _names(path)[1:]:
-                self._by_folder.setdefault(folder or ".", key)
-                self._by_name.setdefault(folder.rpartition("/")[2], []).append((True, folder, key))
-
-    def resolve(self, target: str, folder: str = "", *, is_wiki: bool) -> str | None:
-        """Return the key of the note that ``target`` means in a note in ``folder``, or None."""
-        # A wiki link can name a note in any folder. Other links are relative to ``folder``.
-        path = folded(target)
-        here = folded(folder) + "/" if folder else ""
-        if not is_wiki or path.startswith(("./", "../")):
-            beside = posixpath.normpath(posixpath.join(here, path))
-            if key := self._by_path.get(beside) or self._by_folder.get(beside):
-                return key
-        path = path.removeprefix("./").strip("/")
-        if key := self._by_path.get(path) or ("" if is_wiki else self._by_folder.get(path)):
-            return key
-        if self._whole or path.startswith("id:"):
-            return self._by_alias.get(alias_hash(path))
-        # "/posts/tea" is relative to the root of a site, which may be any folder.
-        if not (is_wiki or "/" not in path or target.startswith("/")):
-            return None
-        nearest = [
-            (is_folder, not other.startswith(here), len(other), other, key)
-            for is_folder, other, key in self._by_name.get(path.rpartition("/")[2], ())
-            if other == path or other.endswith("/" + path)
-        ]
-        return min(nearest)[-1] if nearest else self._by_alias.get(alias_hash(path))
-
-
-class _LinkedFiles:
-    """The images and other files in a folder that its notes may link to."""
-
-    def __init__(self, files: Mapping[str, File]) -> None:
-        self._files = files  # by their paths in links
-        self._named: set[str] = set()  # hashes of the names in links
-        # Hash of a name → a checksum that changes with the files of that name.
-        self._states: dict[str, int] = {}
-        for key, file in files.items():
-            name = _name_hash(key)
-            state = f"{self._states.get(name, '')} {key} {file.stamp}"
-            self._states[name] = crc32(state.encode(errors="replace"))
-
-    @cached_property
-    def _resolver(self) -> LinkResolver:
-        return LinkResolver({key: key for key in self._files})
-
-    def of(self, folder: str, metadata: Metadata) -> tuple[list[LinkedFile], set[str]]:
-        """Return the files that a note shows or links to, and hashes for are_in()."""
-        found, hashes = [], set()
-        for link in metadata.links:
-            if suffix(link.path) not in LINKED:
-                continue
-            name = _name_hash(link.path)
-            self._named.add(name)
-            hashes.add(f"{name}.{self._states.get(name, 0):x}")
-            key = self._resolver.resolve(link.path, folder, is_wiki=link.is_wiki)
-            if key:
-                file = self._files[key]
-                found.append(LinkedFile(link.path, file.key, file.stamp))
-        return found, hashes
-
-    def are_in(self, hashes: Iterable[str]) -> bool:
-        """Return whether a note's files haven't changed since of() returned these hashes."""
-        found = dict(each.split(".") for each in hashes if "." in each)
-        self._named |= found.keys()
-        return all(state == f"{self._states.get(name, 0):x}" for name, state in found.items())
-
-    def unread(self) -> Iterator[str]:
-        """Yield the suffix of each document that no note shows or links to."""
-        for key in self._files:
-            if suffix(key) in DOCUMENTS and _name_hash(key) not in self._named:
-                yield suffix(key)
 
 
 def _batches(files: Iterable[File]) -> Iterator[list[File]]:
@@ -501,31 +380,11 @@ def tag_folder(file: File) -> str:
     return _NOTION_ID.sub("", folder)
 
 
-def _names(name: str) -> list[str]:
-    """Return a note's names in links: its own, and its folder's if it is a README or index."""
-    folder, _, last = name.rpartition("/")
-    return [name, folder] if last.lower() in INDEX_NAMES else [name]
-
-
-def _owners(names: Mapping[str, str]) -> dict[str, str]:
-    """Return hash of a name → the note's key; "" if several notes, or a folder, may have it."""
-    found: dict[str, str] = {}
-    for key, name in names.items():
-        own = _names(name)
-        for hashed in map(_name_hash, own):
-            found[hashed] = key if len(own) == 1 and hashed not in found else ""
-    return found
-
-
-@lru_cache(maxsize=50_000)
-def alias_hash(name: str) -> str:
-    return f"{crc32(folded(name).encode(errors='replace')):x}"
-
-
-def _name_hash(name: str) -> str:
-    # Without the folder. Stamps contain these hashes of all link targets, so that we know without
-    # reading which notes may link to a file that is new or gone.
-    return alias_hash(name.rstrip("/").rpartition("/")[2])
+def _says_more(name: str, heading: str) -> bool:
+    """Return whether a person named a file with words that aren't in its heading: a section's."""
+    is_typed = name.lower() not in INDEX_NAMES and not _SLUG.fullmatch(name)
+    words = dropwhile(str.isdecimal, re.findall(r"[^\W_]+", plain(name)))
+    return is_typed and not all(word in plain(heading) for word in words)
 
 
 def _dated(file: File, dates: git_dates.FileDates, content: bytes) -> File:

@@ -18,6 +18,7 @@ from ..formats.dates import parse_timestamp
 from ..formats.markdown_metadata import Metadata, suffix, without_code
 from ..formats.text import decode
 from . import NoteFolder, ParsedFile, front_matter, org
+from .links import without_suffix
 
 SETTINGS_FOLDER = "logseq"
 CONFIG = "config.edn"
@@ -123,7 +124,7 @@ class LogseqGraph(NoteFolder):
 
     def _link_name(self, key: str) -> str:
         """Return a page's name: a/b for "a___b.md", the day's title for a journal."""
-        name = composed(self._without_suffix(key.rpartition("/")[2]))
+        name = composed(without_suffix(key.rpartition("/")[2], self.suffixes))
         if day := _journal_day(key, name):
             return formatted(day, self._title_format)
         return unquote(name.replace("___", "/"))
@@ -154,6 +155,8 @@ class LogseqGraph(NoteFolder):
         properties, body, problem = front_matter.split(text)
         of_page, body = _page_properties(body)
         properties |= of_page
+        if isinstance(tags := properties.get("tags"), str):
+            properties["tags"] = _page_names(tags)
         if "::" in body:
             body = _FOR_LOGSEQ.sub(lambda line: line["bullet"] or "", body)
         if ":LOGBOOK:" in body:
@@ -207,8 +210,6 @@ def _page_properties(text: str) -> tuple[dict[str, object], str]:
     while match := _PROPERTY.match(text, start):
         properties[match["name"].lower()] = (match["value"] or "").strip()
         start = match.end()
-    if "tags" in properties:
-        properties["tags"] = _page_names(properties["tags"])
     return (properties, text[start:].lstrip("\n")) if properties else ({}, text)
 
 

@@ -18,7 +18,8 @@ from ..formats.documents import is_template, parse_html
 from ..formats.keep import is_page_of_keep
 from ..formats.markdown_metadata import suffix
 from ..formats.text import decode
-from . import INDEX_NAMES, NoteFolder, ParsedFile, front_matter, has_files, org
+from . import NoteFolder, ParsedFile, front_matter, has_files, org
+from .links import INDEX_NAMES
 
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
 HTML = (".html", ".htm", ".xhtml")

@@ -65,7 +65,7 @@ def pages(data: bytes) -> list[str]:
             raise Unreadable("damaged, or takes too much time or memory")
     found = json.loads(answer)
     if isinstance(found, str):
-        raise Unreadable(f"{found}")
+        raise Unreadable(found)
     return [_joined(_NOT_SHOWN.sub("", text)).replace("\r", "").strip() for text in found]
 
 

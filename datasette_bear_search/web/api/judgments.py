@@ -6,7 +6,6 @@ from functools import partial
 from urllib.parse import parse_qsl, urlencode
 
 from datasette import Request, Response
-from datasette.app import Datasette
 from datasette.database import Database
 
 from ...evaluation import judgments
@@ -46,9 +45,7 @@ async def grades(database: Database, query: str) -> dict[tuple[str, str], int] |
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("POST",))
-async def judge(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
+async def judge(request: Request, database: Database) -> Response:
     if not settings.judging_is_on(database):
         raise PageError(JUDGING_OFF, 404)
     form = await views.form(request)
@@ -66,10 +63,7 @@ async def judge(
         ).fetchone()
         if found is None:
             return None
-        if grade is None:
-            judgments.forget(connection, query, source, key)
-        else:
-            judgments.store(connection, query, source, key, grade)
+        judgments.store(connection, query, source, key, grade)
         return int(found[0])
 
     note_id = await views.write_index(database, write, refused=NOT_STORED)
@@ -77,5 +71,5 @@ async def judge(
         raise PageError("This note is no longer in the index.", 404)
     # Build the URL here, so that a form can't redirect to another site.
     pairs = parse_qsl(form["search"], keep_blank_values=True)
-    results = f"{databases.url(datasette, SEARCH_PATH)}?{urlencode(pairs)}"
+    results = f"{databases.url(database.ds, SEARCH_PATH)}?{urlencode(pairs)}"
     return Response.redirect(f"{results}#note-{note_id}", status=303)

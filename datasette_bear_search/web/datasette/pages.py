@@ -21,8 +21,9 @@ def routes() -> list[tuple[str, Any]]:
 
     # Each index has these routes; those of the first one also work without its name.
     ours = [
-        (r"(\.(?P<format>json))?", search.search_page),
-        (r"\.csv", search.search_csv),
+        (r"", search.search_page),
+        (r"\.json", endpoints.search_json),
+        (r"\.csv", endpoints.search_csv),
         (r"/judge", judgments.judge),
         (r"/suggest\.json", endpoints.suggest),
         (r"/status\.json", endpoints.status),

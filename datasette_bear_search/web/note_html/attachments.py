@@ -125,10 +125,8 @@ def note_files(
 
 
 @views.view()
-async def file(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
-    if not are_sent(datasette):
+async def file(request: Request, database: Database) -> Response:
+    if not are_sent(database.ds):
         raise PageError(NOT_SENT, 404)
     file_id = read_note_id(request.url_vars["id"])
 

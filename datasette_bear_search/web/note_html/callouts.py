@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from ...text.markdown import without_attributes
-
-if TYPE_CHECKING:
-    from markdown_it.rules_core import StateCore
 
 _CALLOUT = re.compile(r"\[!([\w -]+)(?:\|[^\]\n]*)?\]([+-]?)[ \t]*")
 _BLOCK_ID = re.compile(r"(?:^|[ \t]+)\^([\w-]+)[ \t]*$")

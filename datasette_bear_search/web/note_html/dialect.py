@@ -6,12 +6,14 @@ Bear's and Obsidian's own rules take linear time, but the parser's don't, so its
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linkify_it import LinkifyIt
 from linkify_it.main import Match
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import table
+from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.linkify import linkify
 from markdown_it.rules_inline.state_inline import Delimiter
 from markdown_it.token import Token
@@ -24,12 +26,6 @@ from ...text.markdown import WIKI_LINK
 from . import callouts, elements
 from .formulas import FORMULA
 from .renderer import _Renderer
-
-if TYPE_CHECKING:
-    from markdown_it.rules_block import StateBlock
-    from markdown_it.rules_core import StateCore
-    from markdown_it.rules_inline import StateInline
-
 
 # A note with more markup, such as a pasted log, is shown as plain text. The limits are counts, not
 # times, so that a note always looks the same. At each limit, a note takes .8 to 1.8 s of one core,
@@ -191,15 +187,8 @@ def _wiki_link(state: StateInline, silent: bool) -> bool:
     if not match:
         return False
     target, label = match["target"].strip(), (match["label"] or "").strip()
-    return _push(
-        state,
-        silent,
-        match,
-        "wiki_link",
-        label or _PLACE.sub(" › ", target.lstrip("/#")),
-        target=target,
-        is_shown=match[0][0] == "!",
-    )
+    label, is_shown = label or _PLACE.sub(" › ", target.lstrip("/#")), match[0][0] == "!"
+    return _push(state, silent, match, "wiki_link", label, target=target, is_shown=is_shown)
 
 
 def _attachment(state: StateInline, silent: bool) -> bool:

@@ -6,13 +6,11 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from html import unescape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
-
-if TYPE_CHECKING:
-    from markdown_it.rules_block import StateBlock
-    from markdown_it.rules_core import StateCore
 
 # Elements that stay, and what each becomes.
 KEPT = {

@@ -19,14 +19,7 @@ from ...text.markdown import plain_text
 from ..pages.urls import PASSAGE_ANCHOR
 from . import elements
 from .dialect import TooMuchMarkup, note_parser
-from .renderer import (
-    Heading,
-    References,
-    _Page,
-    anchor_key,
-    heading_anchor,
-    marked_words_html,
-)
+from .renderer import Heading, References, _Page, anchor_key, heading_anchor, marked_words_html
 from .sanitizing import sanitized
 
 # Characters. Only a part of a longer note is shown: markdown-it reads about 300,000 per second.

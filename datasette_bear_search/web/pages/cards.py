@@ -116,9 +116,9 @@ def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = (
         title=_marked(hit.marked_title) or "Untitled",
         url=urls.note(hit.id, hit.passage.id if hit.passage else None, hit.sentence),
         heading=None if hit.in_file or not hit.passage else hit.passage.heading,
-        before=_marked(snippet[:start]),
-        text=_marked(snippet[start:end]),
-        after=_marked(snippet[end:]),
+        before=_in_lines(snippet[:start]),
+        text=_in_lines(snippet[start:end]),
+        after=_in_lines(snippet[end:]),
         is_far=start > MAX_BEFORE and len(snippet.text) > MAX_WHOLE,
         more=tuple(
             ShownPassage(shown(each, hit.title), each.heading, urls.note(hit.id, each.id))
@@ -208,3 +208,12 @@ def shown(passage: MatchedPassage, title: str) -> Markup:
 
 def _marked(text: MarkedText) -> Markup:
     return Markup(text.html(KINDS))
+
+
+# The end of a line that no sign ends, after the ends of its marks.
+_LINE_END = re.compile(r"(?<![.!?…:;,。！？>])((?:</\w+>)*)\n")
+
+
+def _in_lines(text: MarkedText) -> Markup:
+    """Return marked text as HTML; where lines are run together, a dot stands between them."""
+    return Markup(_LINE_END.sub(r'\1<span class="bear-line"></span>\n', text.html(KINDS)))

@@ -9,7 +9,9 @@ from datetime import datetime
 
 from ...query.filters import FILTERS
 from ...query.query import Query
-from ...search.results.facets import Facets, TagCount
+from ...search.results.facets import Facets, TagCount, count_facets
+from ...search.results.records import Results
+from ...sqlite import sqlite3
 from .urls import OF_ONE_LIST, Urls, period_name
 
 
@@ -29,29 +31,37 @@ class FacetValue:
         return any(each.selected or each.is_open for each in self.nested)
 
 
-@dataclass(frozen=True)
-class FacetGroup:
-    name: str
-    choices: tuple[FacetValue, ...]
+Groups = dict[str, tuple[FacetValue, ...]]
 
 
-def facet_groups(urls: Urls, query: Query, facets: Facets) -> tuple[FacetGroup, ...]:
+def is_empty(results: Results) -> bool:
+    """Return whether nothing was found; notes that are merely near don't count."""
+    are_merely_near = results.hits and not results.found
+    return bool(are_merely_near) or not results.total
+
+
+def counted(connection: sqlite3.Connection, results: Results) -> Facets | None:
+    is_counted = results.statement is not None and not is_empty(results)
+    return count_facets(connection, results) if is_counted else None
+
+
+def facet_groups(urls: Urls, query: Query, facets: Facets) -> Groups:
     sources = facets.sources if len(facets.sources) > 1 or urls.values("source") else {}
     kinds = (
         _choice(urls, name, value, FILTERS[name].describe(value), notes)
         for (name, value), notes in facets.kinds.items()
     )
     origins = (_choice(urls, "source", name, name, notes) for name, notes in sources.items())
-    groups = (
-        FacetGroup("tag", _tags(urls, facets.tags)),
-        FacetGroup("modified", _periods(urls, query, facets)),
-        FacetGroup("kind", tuple(kinds)),
-        FacetGroup("source", tuple(origins)),
-    )
-    return tuple(group for group in groups if group.choices)
+    groups = {
+        "tag": _tags(urls, facets.tags),
+        "modified": _periods(urls, query, facets),
+        "kind": tuple(kinds),
+        "source": tuple(origins),
+    }
+    return {name: choices for name, choices in groups.items() if choices}
 
 
-def narrowing(groups: Iterable[FacetGroup], total: int) -> tuple[FacetGroup, ...]:
+def narrowing(groups: Groups, total: int) -> Groups:
     """Return the groups without the values that all results have, unless one is selected."""
 
     def of(choices: Iterable[FacetValue]) -> Iterator[FacetValue]:
@@ -60,7 +70,7 @@ def narrowing(groups: Iterable[FacetGroup], total: int) -> tuple[FacetGroup, ...
             if choice.count < total or choice.selected or nested:
                 yield choice if nested == choice.nested else replace(choice, nested=nested)
 
-    return tuple(replace(group, choices=tuple(of(group.choices))) for group in groups)
+    return {name: tuple(of(choices)) for name, choices in groups.items()}
 
 
 def _choice(

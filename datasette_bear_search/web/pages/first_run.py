@@ -50,9 +50,9 @@ class Offer:
     problem: str = ""  # why it can't be read
 
 
-async def first_run(datasette: Datasette, request: Request, database: Database) -> Response | None:
+async def first_run(request: Request, database: Database) -> Response | None:
     """Respond with notes to index, or the progress of indexing; None once there are notes."""
-    updater = freshness.updaters.get(datasette)
+    updater = freshness.updaters.get(database.ds)
     if updater is None or updater.has_notes:
         return None
     sql = "select exists (select 1 from notes), exists (select 1 from sources)"
@@ -70,7 +70,7 @@ async def first_run(datasette: Datasette, request: Request, database: Database) 
         "service": service,
         "keeps_running": service.is_installed,
     }
-    return await responses.html_response(FIRST_RUN_TEMPLATE, datasette, request, context)
+    return await responses.html_response(FIRST_RUN_TEMPLATE, database.ds, request, context)
 
 
 async def _present_model(database: Database) -> str:
@@ -83,14 +83,9 @@ async def _present_model(database: Database) -> str:
 
 def _models(present: str) -> list[ModelOffer]:
     return [
-        ModelOffer(
-            each,
-            files.model_folder(each.model) is not None,
-            models.missing_package(each.model),
-            each.model == present,
-        )
+        ModelOffer(each, is_here, models.missing_package(each.model), each.model == present)
         for each in CHOICES
-        if each.megabytes or files.model_folder(each.model)
+        if (is_here := files.model_folder(each.model) is not None) or each.megabytes
     ]
 
 
@@ -104,10 +99,9 @@ def _offer(config: SourceConfig) -> Offer:
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
-async def update_page(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
+async def update_page(request: Request, database: Database) -> Response:
     """Update the index, and add the sources that are ticked. GET only shows how fresh it is."""
+    datasette = database.ds
     updater = freshness.updaters.get(datasette)
     if request.method != "POST":
         context = {
@@ -119,7 +113,7 @@ async def update_page(
         raise PageError(UPDATES_OFF, 404)
     form = await views.form(request)
     if form.get("keep"):
-        await asyncio.to_thread(_keep_running, datasette, database)
+        await asyncio.to_thread(_keep_running, database)
         return Response.redirect(page_before(datasette, request), status=303)
     chosen = form.getlist("location")
     # A form must not be able to make this server read any other folder.
@@ -136,7 +130,7 @@ async def update_page(
     return Response.redirect(page_before(datasette, request), status=303)
 
 
-def _keep_running(datasette: Datasette, database: Database) -> None:
+def _keep_running(database: Database) -> None:
     """Install bear-serve as a service with this index, or raise PageError."""
     try:
         service_of(database).install()
@@ -152,10 +146,8 @@ def service_of(database: Database) -> Service:
 
 def page_before(datasette: Datasette, request: Request) -> str:
     """Return the URL of the page whose button was pressed if it is ours, else the search page's."""
-    before, search = (
-        urlsplit(request.headers.get("referer", "")),
-        databases.url(datasette, SEARCH_PATH),
-    )
+    before = urlsplit(request.headers.get("referer", ""))
+    search = databases.url(datasette, SEARCH_PATH)
     if not before.path.startswith(search) or before.path == databases.url(datasette, UPDATE_PATH):
         return search
     return f"{before.path}?{before.query}" if before.query else before.path

@@ -21,7 +21,7 @@ from ...search.notes import detail, similar
 from ...search.notes.detail import NoteDetail
 from ...search.notes.similar import SimilarNote
 from ...search.redaction import masking
-from ...search.request import PAGE_SIZE, read_note_id, read_number, read_request
+from ...search.request import PAGE_SIZE, read_note_id, read_page_request
 from ...search.results.retrieve import url_at_heading
 from ...sqlite import sqlite3, time_limit
 from ...text.markdown import plain_text
@@ -57,9 +57,7 @@ async def _note_html(
 
 
 @views.view(partial(responses.html_response, "error.html"))
-async def note_by_name(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
+async def note_by_name(request: Request, database: Database) -> Response:
     """Redirect to the note with this ``source`` and ``key``, or from the file at ``path``."""
     arguments = dict(parse_qsl(request.query_string, keep_blank_values=True))
     source_and_key = f"{arguments.pop('source', '')}:{arguments.pop('key', '')}"
@@ -69,14 +67,12 @@ async def note_by_name(
         raise PageError(NO_SUCH_NOTE, 404)
     form = request.url_vars["format"]
     page = SIMILAR_PATH if request.url_vars["page"] == "similar" else NOTE_PATH
-    address = databases.url(datasette, f"{page}/{note_id}{f'.{form}' if form else ''}")
+    address = databases.url(database.ds, f"{page}/{note_id}{f'.{form}' if form else ''}")
     return Response.redirect(f"{address}?{urlencode(arguments)}" if arguments else address)
 
 
 @views.view(_note_html, path="/note/{id}.json")
-async def note(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
+async def note(request: Request, database: Database) -> Response:
     """Respond with the note whose id is in the path, as a page or, with ``.json``, as JSON."""
     note_id = read_note_id(request.url_vars["id"])
     query = parse(request.args.get("q") or "")
@@ -91,9 +87,9 @@ async def note(
         return found, detail.matched_words(connection, found, query, passage)
 
     whole, words = await errors.read_index(database, read, too_slow=SIMILAR_TOO_SLOW)
-    if settings.redacts(datasette):
+    if settings.redacts(database.ds):
         whole = await asyncio.to_thread(masking.masked_record, whole)
-    if is_json:
+    if request.url_vars["format"] == "json":
         fields = asdict(whole)
         del fields["link_targets"], fields["heading_link"]
         fields["files"] = [name for name, _ in whole.files]
@@ -101,8 +97,8 @@ async def note(
             {"level": heading.level, "heading": heading.text, "line": heading.line}
             for heading in await asyncio.to_thread(render.outline, whole.body)
         ]
-        return responses.json_response(datasette, {"ok": True, "note": fields})
-    if request.url_vars.get("format") == "md":
+        return responses.json_response(database.ds, {"ok": True, "note": fields})
+    if request.url_vars["format"] == "md":
         headers = {"x-content-type-options": "nosniff"}  # browsers must not take notes for HTML
         title, body = whole_title(whole.title, whole.body)
         text = f"# {title}\n\n{body.lstrip()}" if title else body
@@ -127,11 +123,10 @@ async def _other_result(request: Request, database: Database, note_id: int, step
     from ..pipeline import respond
 
     arguments = {name: request.args.getlist(name) for name in request.args if name != "step"}
-    first = read_number("_next", (arguments.get("_next") or [None])[0], 0, 0, 10**9)
-    offset = max(0, first - 1)
-    search_request = read_request(arguments, size=PAGE_SIZE + 2, offset=offset)
-    if request.args.get("correct") == "0":
-        search_request = replace(search_request, correct=False)
+    search_request = read_page_request(arguments)
+    # With the last result of the page before and the first of the next one.
+    offset = max(0, search_request.offset - 1)
+    search_request = replace(search_request, size=PAGE_SIZE + 2, offset=offset)
     response = await respond(database, search_request, wait=0, by_words_first=True)
     hits = response.results.hits
     place = next((place for place, hit in enumerate(hits) if hit.id == note_id), None)

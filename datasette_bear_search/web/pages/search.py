@@ -1,11 +1,11 @@
-"""The search page and its JSON: read the request, run the pipeline, respond."""
+"""The search page: read the request, run the pipeline, respond."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -21,18 +21,11 @@ from ...notes import ForeseenError, local_day
 from ...query.filter_values import InvalidParameter
 from ...search import absence
 from ...search.engine import WAIT, SearchResponse
-from ...search.notes.start_page import (
-    START_PAGE_NOTES,
-    StartPage,
-    read_start_page,
-    save_search,
-    saved_searches,
-)
+from ...search.notes import start_page
 from ...search.ranking.statement import TEXTBOOK, Statement
 from ...search.redaction import masking
-from ...search.request import MAX_SIZE, PAGE_SIZE, SearchRequest, read_number, read_request
-from ...search.results.facets import Facets, count_facets
-from ...search.results.json import json_body
+from ...search.request import PAGE_SIZE, SearchRequest, read_page_request
+from ...search.results.facets import Facets
 from ...search.results.records import Hit, MatchedPassage, Results
 from ...search.results.retrieve import NOTHING_CLOSE
 from ...search.results.snippets import more_passages
@@ -40,22 +33,15 @@ from ...sources.base import SourceConfig
 from ...sqlite import sqlite3
 from ...text.markdown import plain_text
 from .. import turns
-from ..api import endpoints, judgments, openapi
+from ..api import judgments, openapi
 from ..api.openapi import SEARCH_PATH
 from ..note_html.attachments import NoteFiles, note_files
-from ..pipeline import BY_WORDS, FIRST_RESULTS_HEADER, MAX_WAIT, PAGE_WAIT, respond
+from ..pipeline import BY_WORDS, FIRST_RESULTS_HEADER, PAGE_WAIT, respond
 from ..requests import databases, freshness, permissions, responses, settings, views
-from ..requests.errors import NO_SIDECAR, UNREADABLE, PageError, read_index
-from . import facets, first_run
+from ..requests.errors import NO_SIDECAR, PageError, read_index
+from . import facets, first_run, form
 from .cards import Card, card, create_links
-from .form import (
-    DATES,
-    JUDGE,
-    NOT_SENT_AGAIN,
-    form_context,
-    has_empty_fields,
-    option_chips,
-)
+from .form import DATES, JUDGE, NOT_SENT_AGAIN
 from .urls import OF_ONE_LIST, LabeledUrl, Urls, filter_chips, text_chips
 
 SEARCH_TEMPLATE, PART, TITLE = "bear_search.html", "_bear_search.html", "Search notes"
@@ -78,7 +64,7 @@ class Surroundings:
     more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
     files: Mapping[int, NoteFiles] = field(default_factory=dict)
     saved: tuple[str, ...] = ()
-    home: StartPage | None = None
+    home: start_page.StartPage | None = None
     facets: Facets | None = None
 
     @property
@@ -93,46 +79,30 @@ async def _error_page(
         status = 200 if request.url_vars["database"] is None else 404
         template = first_run.FIRST_RUN_TEMPLATE
         return await responses.html_response(template, datasette, request, {}, status)
-    form = form_context(Urls(datasette, request.args))
-    context = {**form, "page_title": TITLE, **error}
+    fields = form.form_context(Urls(datasette, request.args))
+    context = {**fields, "page_title": TITLE, **error}
     return await responses.html_response(
         SEARCH_TEMPLATE, datasette, request, context, status, part=PART
     )
 
 
-@views.view(_error_page, path=".json")
-async def search_page(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
-    """Respond with the search page or, with ``.json``, with the results as JSON."""
+@views.view(_error_page)
+async def search_page(request: Request, database: Database) -> Response:
     if request.method == "HEAD":  # don't search: nobody would see the results
-        return responses.json_response(datasette, {}) if is_json else Response.html("")
-    first = None if is_json else request.headers.get(FIRST_RESULTS_HEADER.lower())
-    if not is_json and (page := await first_run.first_run(datasette, request, database)):
+        return Response.html("")
+    if page := await first_run.first_run(request, database):
         return page
-    if not is_json and has_empty_fields(request.args):
-        return Response.redirect(Urls(datasette, request.args).search(drop=()))
-    given = {name: request.args.getlist(name) for name in request.args}
+    if form.has_empty_fields(request.args):
+        return Response.redirect(Urls(database.ds, request.args).search(drop=()))
+    first = request.headers.get(FIRST_RESULTS_HEADER.lower())
+    given = views.parameters(request)
     errors: dict[str, str] = {}
-    search_request = _read_request(given, first, None if is_json else errors)
+    search_request = _read_request(given, first, errors)
     wait = PAGE_WAIT if search_request.query.mode == "auto" else WAIT
-    if is_json:
-        wait = read_number("_wait", request.args.get("_wait"), WAIT, 0, MAX_WAIT)
-    options: dict[str, Any] = {"wait": wait, "by_words_first": not is_json}
-    try:
-        response = await respond(database, search_request, **options)
-    except PageError as error:
-        if str(error) != UNREADABLE:
-            raise
-        # Try again: the tables may have been rebuilt between two statements, or a killed run may
-        # have been rolled back only now.
-        await databases.sidecar_database(datasette)
-        response = await respond(database, search_request, **options)
-    if is_json:
-        return await _json(request, database, response)
+    response = await respond(database, search_request, wait=wait, by_words_first=True)
     urls = Urls(database.ds, MultiParams(given))
     # The heading above the nearest notes says the same.
-    said = (NOTHING_CLOSE,) if _is_empty(response.results) else ()
+    said = (NOTHING_CLOSE,) if facets.is_empty(response.results) else ()
     if unfiltered := response.results.unfiltered:
         said = (*said, unfiltered.notice)
     notices = (notice for notice in response.notices if not notice.startswith(said))
@@ -143,27 +113,17 @@ async def search_page(
 
 
 def _read_request(
-    given: dict[str, list[str]], first: str | None, errors: dict[str, str] | None
+    given: dict[str, list[str]], first: str | None, errors: dict[str, str]
 ) -> SearchRequest:
     """Return the search request for parameters.
 
-    :param errors: gets messages about invalid parameters, which leave ``given``; None raises them
+    :param errors: gets messages about invalid parameters, which leave ``given``
     """
-    size = FIRST_RESULTS if first else PAGE_SIZE
-
-    def value(name: str) -> str | None:
-        return given.get(name, [None])[0]
-
     try:
-        search_request = read_request(
-            given,
-            size=read_number("_size", value("_size"), size, 1, MAX_SIZE),
-            offset=read_number("_next", value("_next"), 0, 0, 10**9),
-            correct=value("correct") != "0",
-        )
+        search_request = read_page_request(given, FIRST_RESULTS if first else PAGE_SIZE)
     except InvalidParameter as error:
         name = str(error).split()[0]
-        if errors is None or name not in given:
+        if name not in given:
             raise
         errors[name] = str(error)
         values = given.pop(name)
@@ -191,29 +151,19 @@ async def _surroundings(database: Database, request: Request, results: Results) 
             if redact:
                 more = masking.masked_passages(connection, more)
         if is_whole and not is_list:
-            home = read_start_page(connection)
+            home = start_page.read_start_page(connection)
             home = masking.masked_record(home) if redact else home
         stored = freshness.stored_freshness(connection)
         files = note_files(database.ds, connection, [hit.id for hit in results.hits])
-        saved = saved_searches(connection) if may_save(database) else ()
+        saved = start_page.saved_searches(connection) if may_save(database) else ()
         if is_whole:
             with suppress(sqlite3.DatabaseError):  # last, because counting may take too long
-                counted = _counted(connection, results)
+                counted = facets.counted(connection, results)
         return Surroundings(stored, more, files, saved, home, counted)
 
     with suppress(PageError):
         return await read_index(database, read)
     return Surroundings()
-
-
-def _counted(connection: sqlite3.Connection, results: Results) -> Facets | None:
-    is_counted = results.statement is not None and not _is_empty(results)
-    return count_facets(connection, results) if is_counted else None
-
-
-def _is_empty(results: Results) -> bool:
-    are_merely_near = results.hits and not results.found
-    return bool(are_merely_near) or not results.total
 
 
 # --- the page
@@ -233,7 +183,7 @@ async def _results_page(
     counted, home = around.facets, around.home
     context = {
         "fresh": await freshness.freshness(datasette, around.stored),
-        **form_context(urls),
+        **form.form_context(urls),
         **await _results(urls, request, database, response, around),
         "json_url": replace(urls, path=f"{SEARCH_PATH}.json").search(drop=unknown),
         "sql_url": await permissions.sql_url(datasette, request, database, results.statement),
@@ -252,7 +202,7 @@ async def _results_page(
         context["previous_url"] = previous if results.hits else urls.search()
     if counted is not None and counted.total:
         groups = facets.facet_groups(urls, results.plan.query, counted)
-        context["facets"] = {group.name: group for group in facets.narrowing(groups, counted.total)}
+        context["facets"] = facets.narrowing(groups, counted.total)
         context["at_least"] = counted.at_least
         if not results.plan.query.text and urls.value("sort") != "title":
             context["months"] = facets.month_headings(counted)
@@ -266,7 +216,7 @@ async def _results_page(
         if not missing_package(MULTILINGUAL_MODEL):
             context["offered_model"] = MULTILINGUAL_MODEL
     if home is not None:
-        recent = [hit for hit in results.hits if not hit.archived][:START_PAGE_NOTES]
+        recent = [hit for hit in results.hits if not hit.archived][: start_page.START_PAGE_NOTES]
         context |= {
             "home": home,
             "found": [card(urls, results.plan, hit) for hit in recent],
@@ -320,7 +270,7 @@ async def _results(
         "notices": response.notices,
         "results": results,
         "has_notes": response.state.has_notes,
-        "chips": [*text_chips(urls, query), *beside, *option_chips(urls)],
+        "chips": [*text_chips(urls, query), *beside, *form.option_chips(urls)],
         "all_url": urls.unfiltered() if len(beside) > 1 else None,
         "found": cards(found),
         "weaker": cards(weaker),
@@ -354,7 +304,7 @@ async def _results(
         context["missing_fields"] = [(name, value) for name, values in fields for value in values]
         if title.strip():
             context["missing_why"] = await asyncio.to_thread(_why, database, results, title)
-    if _is_empty(results):
+    if facets.is_empty(results):
         context["suggestions"] = _suggestions(urls, results, beside)
         context["create"] = list(create_links(query, around.sources))
     return context
@@ -391,16 +341,14 @@ def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str,
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("POST",))
-async def save(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
+async def save(request: Request, database: Database) -> Response:
     if not may_save(database):
         raise PageError(NOT_SAVED, 404)
-    form = await views.form(request)
-    search, keep = form.get("search", ""), form.get("saved") == "1"
-    write = partial(save_search, search=search, keep=keep)
+    sent = await views.form(request)
+    search, keep = sent.get("search", ""), sent.get("saved") == "1"
+    write = partial(start_page.save_search, search=search, keep=keep)
     await views.write_index(database, write, refused=CANT_SAVE)
-    return Response.redirect(first_run.page_before(datasette, request), status=303)
+    return Response.redirect(first_run.page_before(database.ds, request), status=303)
 
 
 # --- a search without results
@@ -418,67 +366,3 @@ def _suggestions(urls: Urls, results: Results, filters: Sequence[LabeledUrl]) ->
         links.append(LabeledUrl("Search by meaning as well", urls.search(drop=("_next", "mode"))))
     newest = urls.search(drop=tuple(urls.arguments), sort="newest")
     return [*links, LabeledUrl("Browse all notes, newest first", newest)]
-
-
-# --- JSON, in the format of Datasette 1.0
-
-
-async def _json(request: Request, database: Database, response: SearchResponse) -> Response:
-    datasette, results = database.ds, response.results
-    more: dict[str, Any] = {}
-    if request.args.get("_facets") == "1":
-        urls = Urls(datasette, request.args, f"{SEARCH_PATH}.json")
-        counted = None
-        with suppress(PageError):
-            counted = await read_index(database, partial(_counted, results=results))
-        groups = facets.facet_groups(urls, results.plan.query, counted) if counted else ()
-        more["facets"] = {group.name: [*map(asdict, group.choices)] for group in groups}
-    rerank = request.args.get("rerank") or None
-    next_url = _next_url(datasette, request, results.next_offset, "json")
-    body = json_body(
-        results, response.notices, response.timing_ms, rerank, next_url=next_url, **more
-    )
-    return endpoints.rows_response(datasette, request, body)
-
-
-def _next_url(datasette: Datasette, request: Request, offset: int | None, form: str) -> str | None:
-    if offset is None:
-        return None
-    urls = Urls(datasette, request.args, f"{SEARCH_PATH}.{form}")
-    return str(datasette.absolute_url(request, urls.search(drop=(), _next=offset)))
-
-
-# --- CSV, as Datasette writes it
-
-# Results that one statement of a whole table finds.
-STREAMED = 1000
-
-
-@views.view(path=".csv")
-async def search_csv(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
-    """Respond with a page of results as CSV, or with all of them."""
-    is_whole = bool(request.args.get("_stream"))
-    if is_whole and not datasette.setting("allow_csv_stream"):
-        raise PageError("CSV streaming is disabled", 400)
-    if request.method == "HEAD":
-        return responses.text_response(datasette, "")
-    given = {name: request.args.getlist(name) for name in request.args}
-    search_request = _read_request(given, None, None)
-    if is_whole:
-        search_request = replace(search_request, size=STREAMED)
-    wait = read_number("_wait", request.args.get("_wait"), WAIT, 0, MAX_WAIT)
-    options: dict[str, Any] = {"wait": wait, "by_words_first": False}
-    first = await respond(database, search_request, **options)
-
-    async def pages() -> AsyncIterator[Sequence[Hit]]:
-        response = first
-        yield response.hits
-        while is_whole and (offset := response.results.next_offset) is not None:
-            response = await respond(database, replace(search_request, offset=offset), **options)
-            yield response.hits
-
-    next_offset = None if is_whole else first.results.next_offset
-    next_url = _next_url(datasette, request, next_offset, "csv")
-    return endpoints.csv_response(datasette, request, pages, next_url)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 
 from datasette import Request, Response
-from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
 
@@ -36,11 +35,9 @@ MAX_SIMILAR = 50
 
 
 @views.view(partial(responses.html_response, SIMILAR_TEMPLATE), path="/similar/{id}.json")
-async def similar_notes(
-    datasette: Datasette, request: Request, database: Database, is_json: bool
-) -> Response:
+async def similar_notes(request: Request, database: Database) -> Response:
     """Respond with the notes most similar to the one in the path, and the reasons for each."""
-    note_id = read_note_id(request.url_vars["id"])
+    datasette, note_id = database.ds, read_note_id(request.url_vars["id"])
     size = read_number("_size", request.args.get("_size"), similar.SIMILAR_NOTES, 1, MAX_SIMILAR)
     unlinked = request.args.get("unlinked") == "1"
     is_masked = settings.redacts(datasette)
@@ -52,7 +49,7 @@ async def similar_notes(
         return masking.masked_similar(connection, compared) if is_masked else compared
 
     found = await errors.read_index(database, read, too_slow=SIMILAR_TOO_SLOW)
-    if is_json:
+    if request.url_vars["format"] == "json":
         return endpoints.rows_response(datasette, request, found.to_json())
     json_url = databases.url(datasette, f"{SIMILAR_PATH}/{found.id}.json")
     if request.query_string:

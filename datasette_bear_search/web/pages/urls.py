@@ -83,7 +83,7 @@ class Urls:
         pairs.extend((name, str(value)) for name, value in changes.items())
         # Like urlencode(), but caches quoted values: hundreds of links differ in one parameter.
         query = "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
-        address = address or self._address
+        address = address or self._address(self.path)
         return f"{address}?{query}" if query else address
 
     def adding(self, name: str, value: str) -> str:
@@ -122,26 +122,23 @@ class Urls:
             more["sentence"] = f"{sentence[0]}-{sentence[1]}"
         if passage_id is not None:
             more["passage"] = str(passage_id)
-        address = f"{self._address_of_notes}/{note_id}"
+        address = f"{self._address(NOTE_PATH)}/{note_id}"
         url = self.search(drop=("_facets", *OF_NOTE, "step"), address=address, **more)
         return f"{url}#{PASSAGE_ANCHOR}" if passage_id is not None else url
 
     def similar(self, note_id: int, **more: Any) -> str:
         """Return the URL of the notes similar to one, with the search to go back to."""
-        address = f"{self._address_of_similar}/{note_id}"
+        address = f"{self._address(SIMILAR_PATH)}/{note_id}"
         return self.search(drop=("_facets", *OF_NOTE), address=address, **more)
 
-    @cached_property
-    def _address(self) -> str:
-        return databases.url(self.datasette, self.path)
+    def _address(self, path: str) -> str:
+        if path not in self._addresses:
+            self._addresses[path] = databases.url(self.datasette, path)
+        return self._addresses[path]
 
     @cached_property
-    def _address_of_notes(self) -> str:
-        return databases.url(self.datasette, NOTE_PATH)
-
-    @cached_property
-    def _address_of_similar(self) -> str:
-        return databases.url(self.datasette, SIMILAR_PATH)
+    def _addresses(self) -> dict[str, str]:
+        return {}
 
     @cached_property
     def _and(self) -> str:

@@ -31,8 +31,8 @@ def json_response(datasette: Datasette, body: Any, status: int = 200) -> Respons
     return for_programs(datasette, Response.json(body, status=status))
 
 
-def text_response(datasette: Datasette, text: str, kind: str = "text/plain") -> Response:
-    return for_programs(datasette, Response(text, content_type=f"{kind}; charset=utf-8"))
+def text_response(datasette: Datasette, text: str) -> Response:
+    return for_programs(datasette, Response.text(text))
 
 
 def for_programs(datasette: Datasette, response: Response) -> Response:

@@ -13,7 +13,7 @@ from datasette.utils import StartupError
 from ...embeddings import registry
 from ...index.config import PLUGIN
 from ...index.file import database as index_file
-from ...index.file import metadata
+from ...index.file import metadata, vectors
 from ...search import connection as search_connection
 from ...search import sql_search
 from ...search.redaction import masking
@@ -64,8 +64,8 @@ def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> 
         return
     index_file.wait_for_writers(connection)
     search_connection.register_embed(connection)
-    if not index_file.load_vector_extension(connection):
-        index_file.hide_passage_index(connection)
+    if not vectors.load_extension(connection):
+        vectors.hide_passage_index(connection)
     sql_search.register_search(connection, redact=redacts(datasette))
 
 

@@ -33,7 +33,7 @@ def view(
     methods: Sequence[str] = ("GET", "HEAD"),
     path: str | None = None,
 ) -> Callable[[Respond], Respond]:
-    """Make a view of the notes out of ``respond(datasette, request, database, is_json)``.
+    """Make a view of the notes out of ``respond(request, database)``.
 
     It serves actors who may search the index, accepts forms from our own pages only, and stops when
     the client disconnects. A PageError or InvalidParameter becomes JSON, or the response of
@@ -65,7 +65,7 @@ def view(
                 raise PageError(CROSS_SITE, 403)
             if is_json and path:
                 check_parameters(path, request.args)
-            return await respond(datasette, request, database, is_json)
+            return await respond(request, database)
 
         async def answer_or_error(datasette: Datasette, request: Request) -> Response:
             is_json = error_page is None or request.url_vars.get("format") == "json"
@@ -104,6 +104,10 @@ def view(
         return handle
 
     return decorate
+
+
+def parameters(request: Request) -> dict[str, list[str]]:
+    return {name: request.args.getlist(name) for name in request.args}
 
 
 def fields(encoded: str) -> MultiParams:

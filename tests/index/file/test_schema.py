@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index.file import database, schema
+from datasette_bear_search.index.file import schema, vectors
 from datasette_bear_search.index.run import text as text_run
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import edit
@@ -122,7 +122,7 @@ def test_text_that_left_its_source_leaves_the_file(older, library):
 
 
 def test_a_python_without_sqlite_vec_can_rebuild_an_older_index(older, monkeypatch):
-    monkeypatch.setattr(database, "load_vector_extension", lambda connection: False)
+    monkeypatch.setattr(vectors, "load_extension", lambda connection: False)
     run("bear-index", "--sidecar", older)
     assert len(rows(older, "select 1 from notes")) == 3
     assert rows(older, "select name from sqlite_master where name like '_passage_index_%'") == []

@@ -106,7 +106,7 @@ def test_a_run_with_nothing_to_embed_rebuilds_an_incomplete_vec0_table(
     write(*NOTES)
     bear_index()
     with monkeypatch.context() as without_vec0:
-        without_vec0.setattr(database, "load_vector_extension", lambda connection: False)
+        without_vec0.setattr(vectors, "load_extension", lambda connection: False)
         write(*NOTES[:9])
         bear_index("--yes")
     with closing(database.connect(sidecar_path)) as connection:
@@ -245,16 +245,12 @@ def test_similarities_are_relative_to_what_unrelated_texts_have_in_common(indexe
     [
         ("1", b"\1"),
         ("3,1", b"\1\0\1"),
-        (2, b"\0\1"),
         (",".join(map(str, range(2, 9000, 2))), b"\0\1" * 4499),
         (None, nearest.NO_NOTES),
         ("", nearest.NO_NOTES),
         ("0", nearest.NO_NOTES),
         ("-3", nearest.NO_NOTES),
-        ("1,,2", nearest.NO_NOTES),
-        ("1,two", nearest.NO_NOTES),
         ("9" * 17, nearest.NO_NOTES),
-        (b"1", nearest.NO_NOTES),
         ("1," * 20_000 + "9" * 17, nearest.NO_NOTES),
         ("1," * 20_000 + "0", nearest.NO_NOTES),
     ],

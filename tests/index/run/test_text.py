@@ -1,7 +1,4 @@
-"""Text is indexed in batches, and nothing is lost between them, whatever happens.
-
-Tests ``index/file/rows.py``.
-"""
+"""Text is indexed in batches, and nothing is lost between them, whatever happens."""
 
 from __future__ import annotations
 

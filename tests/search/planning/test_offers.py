@@ -8,6 +8,7 @@ from datasette.app import Datasette
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query.suggest import suggest
+from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day
 from tests.support.client import answer
 
@@ -64,6 +65,15 @@ async def test_another_text_is_offered(datasette, q, offers):
 )
 async def test_a_value_that_no_note_has_gives_a_notice(datasette, parameters, notice):
     assert any(notice in told for told in (await answer(datasette, **parameters))["notices"])
+
+
+async def test_notes_without_dates_of_creation_say_so(index_notes):
+    path = index_notes(NOTES, "--no-semantic")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update notes set created = null")
+    data = await answer(Datasette([str(path)]), q="roof created:2024")
+    assert data["query"]["offers"] == ["roof modified:2024"]
+    assert "No note says when it was created." in data["notices"]
 
 
 async def test_words_that_notes_have_give_no_notice(datasette):

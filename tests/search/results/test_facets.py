@@ -15,7 +15,7 @@ from datasette_bear_search.demo import BearFile, BearNote, write_demo_library
 from datasette_bear_search.search.results import facets, retrieve
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.pages import facets as facet_links
-from datasette_bear_search.web.pages import search as search_page
+from datasette_bear_search.web.pages import facets as page_facets
 from tests.support.client import answer, get, page
 
 # The engine counts, and its answers are the same on both Datasettes (test_interfaces_agree.py).
@@ -258,7 +258,7 @@ async def test_the_page_is_complete_if_counting_takes_too_long(datasette, monkey
     def interrupted(*_):
         raise sqlite3.OperationalError("interrupted")
 
-    monkeypatch.setattr(search_page, "count_facets", interrupted)
+    monkeypatch.setattr(page_facets, "count_facets", interrupted)
     html = await page(datasette, "q=roof")
     assert "Cabin roof" in html
     assert "bear-narrow" not in html

@@ -85,6 +85,13 @@ def test_an_answer_far_from_the_closest_passage_is_shown(index_notes):
     assert "Ada repaired a sledge." in hit.text
 
 
+def test_words_far_into_a_text_without_punctuation_are_shown(index_notes):
+    said = "and then we talked about the weather for quite a while " * 30
+    text = f"# Dictated\n\n{said}and ada repaired the boiler {said}"
+    hit = shown(index_notes([BearNote(text)]), "boiler")["Dictated"]
+    assert "ada repaired the boiler" in hit.text
+
+
 def test_a_short_text_is_shown_whole_instead_of_its_best_sentences(index_notes):
     text = (
         f"# Pump\n\nIt was in {'May, and in ' * 60}June. {'Ada saw the gauge fall, ' * 12}at last."

@@ -1,6 +1,6 @@
 """Folders of notes: which files are found, left out (and reported), and read again.
 
-Tests ``sources/files/folder.py`` and ``sources/files/states.py``.
+Tests ``sources/files/folder.py``, ``sources/files/states.py`` and ``sources/folders/links.py``.
 """
 
 from __future__ import annotations

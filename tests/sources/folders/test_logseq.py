@@ -163,8 +163,9 @@ def test_a_page_is_read_again_when_a_name_that_it_links_to_changes(tmp_path: Pat
     assert changed() == {}
 
 
-def test_tags_of_a_page_are_pages_and_links(tmp_path: Path) -> None:
-    page = "tags:: [[Diataxis/How To]] [[b]], c d, #e"
+@pytest.mark.parametrize("page", ["tags:: {}", "---\ntitle: x\ntags: {}\n---\n- y"])
+def test_tags_of_a_page_are_pages_and_links(tmp_path: Path, page: str) -> None:
+    page = page.format("[[Diataxis/How To]] [[b]], c d, #e")
     graph(tmp_path, {"pages/Page.md": page, "pages/Diataxis___How To.md": "- x"})
     note = read(LogseqGraph, tmp_path)["pages/Page.md"]
     assert tag_names(note) == ["Diataxis/How To", "b", "c d", "e"]

@@ -67,6 +67,28 @@ def test_the_title_is_that_of_the_front_matter_or_the_heading_or_the_file(
     assert (note.title, note.body) == (title, text if body is None else body)
 
 
+@pytest.mark.parametrize(
+    ("name", "heading", "title"),
+    [
+        ("boj 24042", "나의 풀이", "boj 24042"),  # a section's heading; the name is nowhere else
+        ("Spring webflux", "Advantages", "Spring webflux"),
+        ("최소 신장 트리", "신장 트리", "최소 신장 트리"),
+        ("WAS", "WAS (Web Application Server)", "WAS (Web Application Server)"),
+        ("3. Idees de plats", "Idées de plats", "Idées de plats"),
+        ("10_19", "Pure monopoly", "Pure monopoly"),
+        ("use-a-space", "Keep a command out of the history", "Keep a command out of the history"),
+        ("CONTRIBUTING", "How to help", "How to help"),
+        ("README", "Recipes", "Recipes"),
+    ],
+)
+def test_a_file_is_called_by_its_name_if_that_says_more_than_its_heading(
+    tmp_path: Path, name: str, heading: str, title: str
+) -> None:
+    note = markdown(tmp_path, f"## {heading}\n\nText\n", f"{name}.md")
+    assert note.title == title
+    assert (heading in note.body) is (title == name)
+
+
 def test_a_readme_without_a_heading_is_called_by_its_folder(tmp_path: Path) -> None:
     assert markdown(tmp_path, "Text", "docs/1064/README.md").title == "1064"
     assert markdown(tmp_path / "root", "Text", "README.md").title == "README"

@@ -29,9 +29,8 @@ from jsonschema import Draft202012Validator
 
 from datasette_bear_search.demo import BearFile, BearNote, write_library
 from datasette_bear_search.search.engine import Pipeline
-from datasette_bear_search.web.api import openapi
+from datasette_bear_search.web.api import endpoints, openapi
 from datasette_bear_search.web.api.openapi import SEARCH_PATH
-from datasette_bear_search.web.pages import search
 from tests.support.agents import serving
 from tests.support.client import get
 from tests.support.datasettes import IS_1_0, configured, cookies, indexed
@@ -142,7 +141,7 @@ async def test_a_table_is_paged_or_whole(datasette, monkeypatch):
     [address] = re.findall(r'<http://localhost([^>]+)>; rel="next"', first.headers["link"])
     following = await get(datasette, address)
     assert [row[1] for row in csv.reader(io.StringIO(following.text))] == titles[1:2]
-    monkeypatch.setattr(search, "STREAMED", 2)
+    monkeypatch.setattr(endpoints, "STREAMED", 2)
     whole = await get(datasette, "/-/bear-search.csv?q=roof&_size=1&_stream=on&_dl=on")
     assert len(table(whole.text)) == 3
     assert "link" not in whole.headers
@@ -161,7 +160,7 @@ async def test_a_table_is_as_large_as_datasette_allows(index, monkeypatch):
 
 
 async def test_a_whole_table_is_sent_while_it_is_read(index, monkeypatch):
-    events, respond = [], search.respond
+    events, respond = [], endpoints.respond
 
     async def read(*arguments, **options):
         events.append("read")
@@ -170,8 +169,8 @@ async def test_a_whole_table_is_sent_while_it_is_read(index, monkeypatch):
     async def send(message):
         events.append("row" if message.get("body") else "border")
 
-    monkeypatch.setattr(search, "STREAMED", 1)
-    monkeypatch.setattr(search, "respond", read)
+    monkeypatch.setattr(endpoints, "STREAMED", 1)
+    monkeypatch.setattr(endpoints, "respond", read)
     query = b"q=roof&_stream=on&_col=key&_header=off"
     scope = {"type": "http", "http_version": "1.1", "method": "GET", "headers": []}
     scope |= {"path": "/-/bear-search.csv", "raw_path": b"/-/bear-search.csv", "scheme": "http"}

@@ -214,3 +214,14 @@ async def test_a_result_names_all_sources_that_have_the_note(
 def test_a_new_note_has_the_words_as_its_title(text, kind, url):
     source = SourceConfig("Notes", kind, "/home/me/My vault")
     assert [link.url for link in create_links(parse(text), [source])] == ([url] if url else [])
+
+
+@pytest.mark.asyncio
+async def test_lines_that_are_run_together_have_a_dot_between_unless_a_sign_ends_them(
+    write, bear_index, sidecar_path
+):
+    write(BearNote("# Sheds\n\n- a shelf\n- an **alarm**\n\nSweep it.\n\nTwice."))
+    bear_index()
+    [first, *_] = await cards(Datasette([str(sidecar_path)]), "q=alarm&mode=keyword")
+    end = '<span class="bear-line"></span>\n'
+    assert f"a shelf · an <mark>alarm</mark>{end}Sweep it.\nTwice." in first

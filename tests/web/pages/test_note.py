@@ -109,6 +109,11 @@ def links(html: str) -> dict[str, str]:
     }
 
 
+async def test_many_to_dos_are_counted_with_separators(serve, path):
+    datasette = serve(BearNote("# Log\n" + "- [ ] again\n" * 1200))
+    assert "1,200 open to-dos" in await main(datasette, path("Log"))
+
+
 async def test_a_note_is_shown_with_what_belongs_to_it(serve, path):
     datasette = serve(ROOF, STOVE)
     html = await main(datasette, path("Cabin roof"))

@@ -20,7 +20,7 @@ from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import names, registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index import freshness
-from datasette_bear_search.index.file import database as index_file
+from datasette_bear_search.index.file import vectors
 from datasette_bear_search.search.ranking import statement
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day, edit
@@ -356,7 +356,7 @@ async def test_a_query_with_nothing_to_find_says_so(datasette):
 async def test_a_phrase_that_no_note_has_is_searched_as_words(datasette):
     data = await answer(datasette, 'q="leaks+roof"&mode=keyword')
     assert data["rows"][0]["title"] == "Cabin roof"
-    assert "No note contains this exact phrase" in data["notices"][0]
+    assert "so it was searched for without quotes" in data["notices"][0]
 
 
 async def test_words_inside_longer_words_give_a_notice(datasette):
@@ -648,7 +648,7 @@ async def test_the_setting_warm_up_loads_the_model_at_start(write, bear_index, s
 
 @pytest.fixture
 def without_sqlite_vec(monkeypatch):
-    monkeypatch.setattr(index_file, "load_vector_extension", lambda connection: False)
+    monkeypatch.setattr(vectors, "load_extension", lambda connection: False)
 
 
 async def test_without_sqlite_vec_words_are_searched_and_everything_else_works(
@@ -660,7 +660,7 @@ async def test_without_sqlite_vec_words_are_searched_and_everything_else_works(
     monkeypatch.undo()
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     bear_index("--model", TINY)
-    monkeypatch.setattr(index_file, "load_vector_extension", lambda connection: False)
+    monkeypatch.setattr(vectors, "load_extension", lambda connection: False)
     other = tmp_path / "other.db"
     sqlite3.connect(other).execute("create table t (x)")
     datasette = Datasette([str(sidecar_path), str(other)])

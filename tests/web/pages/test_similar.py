@@ -14,7 +14,7 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.demo import BearNote
-from datasette_bear_search.index.file import database
+from datasette_bear_search.index.file import vectors
 from datasette_bear_search.search.notes import similar as similar_notes
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_libraries import day, edit
@@ -378,7 +378,7 @@ async def test_a_note_whose_passages_wait_for_vectors_is_compared_without(
 
 async def test_without_sqlite_vec_tags_and_links_still_work(serve, note_id, monkeypatch):
     datasette = serve(ROOF, BearNote("# Porch", tags=("cabin/repairs",)))
-    monkeypatch.setattr(database, "load_vector_extension", lambda connection: False)
+    monkeypatch.setattr(vectors, "load_extension", lambda connection: False)
     data = await answer(datasette, note_id("Roof"))
     assert data["rows"][0]["title"] == "Porch"
     assert "sqlite-vec" in data["notices"][0]

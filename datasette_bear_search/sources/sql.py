@@ -1,0 +1,192 @@
+"""Notes from any SQLite database, with a query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..sqlite import sqlite3, time_limit
+from .base import SourceError, checked_option
+from .files import readonly
+from .files.archive import LARGEST_NOTE
+from .files.states import digest
+from .records import NEEDED, OPTIONAL, Records
+
+# Seconds. Reading all of a large database takes some; a join without a condition takes forever.
+QUERY_SECONDS = 60.0
+
+
+class SQLQuery(Records):
+    """Any SQLite database, by a query in a configuration file (option sql)."""
+
+    default_name = "sql"
+
+    def __init__(
+        self,
+        location: Path | str,
+        name: str = "",
+        *,
+        sql: str = "",
+        time_limit: float = QUERY_SECONDS,
+        **options: Any,
+    ) -> None:
+        super().__init__(location, name, **options)
+        if not isinstance(sql, str) or not sql.strip():
+            raise SourceError(
+                f"The source {name} needs the option sql: a SELECT of the columns"
+                f" {', '.join(NEEDED)} from {self.location}, and of {', '.join(OPTIONAL)} if there"
+                " are such."
+            )
+        is_number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
+        is_valid = is_number and time_limit > 0
+        checked_option("time_limit", time_limit, is_valid, "a number of seconds")
+        self.sql, self.time_limit = sql, time_limit
+        self._settings += (sql,)
+
+    def state(self) -> str:
+        return f"{readonly.state(self.path)} {digest(self._settings, size=8)}"
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        columns, rows = _run(self.path, self.sql, self.time_limit)
+        names = [name.lower() for name in columns]
+        if missing := [name for name in NEEDED if name not in names]:
+            raise SourceError(
+                f"The query of {self.location} gives no column {' and no column '.join(missing)}."
+                f" It gives {', '.join(names) or 'none'}. Name them with “as”, as in “select id as"
+                " key”."
+            )
+        if unknown := set(names).difference(NEEDED, OPTIONAL):
+            self.skipped.append(
+                f"the columns {', '.join(sorted(unknown))}: what is read besides"
+                f" {', '.join(NEEDED)} is {', '.join(OPTIONAL)}"
+            )
+        return (dict(zip(names, row, strict=True)) for row in rows)
+
+
+# Parts of SQLite's and Python's messages about statements that aren't allowed here.
+_REFUSALS = re.compile(
+    "one statement|not authorized|authorization denied|prohibited|within a transaction"
+)
+
+_READING = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
+
+
+_LIMIT_LENGTH = 0  # sqlite3.SQLITE_LIMIT_LENGTH, which Python has had only since 3.11
+
+# Bytes of memory for SQLite in this process: a view could ask printf() for a gigabyte.
+MOST_MEMORY = 512 * 1024 * 1024
+
+
+def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence[Any]]]:
+    """Run a single SELECT and return the names of its columns and its rows. Raise SourceError."""
+    with readonly.read_transaction(path) as db:
+        if hasattr(db, "setlimit"):
+            db.setlimit(_LIMIT_LENGTH, LARGEST_NOTE)
+        else:  # pysqlite3. The limit lasts until the process ends, because it can't be raised.
+            db.execute(f"pragma hard_heap_limit = {MOST_MEMORY}")
+        db.set_authorizer(_authorize)
+        try:
+            with time_limit(db, seconds * 1000):
+                cursor = db.execute(sql)
+                return [column[0] for column in cursor.description or ()], cursor.fetchall()
+        except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
+            words = str(error)
+            if "interrupted" in words:
+                raise SourceError(
+                    f"The query of {path} took longer than {seconds:g} seconds. Make it faster, or"
+                    " raise time_limit."
+                ) from error
+            if isinstance(error, MemoryError) or "too big" in words:
+                raise SourceError(
+                    f"The query of {path} makes texts that are too long. Leave them out, or cut"
+                    " them with substr()."
+                ) from error
+            if _REFUSALS.search(words):
+                raise SourceError(
+                    f"The query of {path} is more than one SELECT that only reads ({words})."
+                    " Nothing else is run."
+                ) from error
+            if readonly.is_about_the_file(words):
+                raise
+            raise SourceError(f"SQLite can't run the query of {path}: {words}.") from error
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
+    if action in _READING and second not in ("load_extension", "zeroblob", "randomblob"):
+        return sqlite3.SQLITE_OK
+    # FTS5 runs this pragma to find out whether its index has changed.
+    if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+# The columns of a table that a note can be made of, as options of bear-index; --text is its body.
+TABLE_OPTIONS = ("key", "title", "text", "created", "modified", "tags", "url")
+
+
+def table_query(path: Path, table: str, columns: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """Return a table's or view's name and the query of notes from its rows; or raise SourceError.
+
+    :param columns: one of TABLE_OPTIONS → columns; several texts are joined, and without a key it
+        is the primary key
+    """
+    with readonly.read_transaction(path) as db:
+        tables = [name for (name,) in db.execute(_TABLES_AND_VIEWS).fetchall()]
+        wanted = next((name for name in tables if name.lower() == table.lower()), None)
+        sql = "select name, pk from pragma_table_info(?)"
+        known = dict(db.execute(sql, [wanted]).fetchall()) if wanted else {}
+        [(is_view,)] = db.execute(
+            "select count(*) from sqlite_master where type = 'view' and name = ?", [wanted]
+        ).fetchall()
+    if wanted is None:
+        raise SourceError(f"There is no table {table} in {path}. There are: {', '.join(tables)}.")
+    names = {name.lower(): name for name in known}
+    for option, given in columns.items():
+        for name in given:
+            if name.lower() not in names:
+                raise SourceError(
+                    f"The table {wanted} has no column {name} (--{option}). It has: "
+                    f"{', '.join(known)}."
+                )
+    keys = [names[name.lower()] for name in columns.get("key", ())]
+    keys = keys or sorted(filter(known.get, known), key=lambda name: known[name])
+    if not keys and is_view:
+        raise SourceError(f"{wanted} is a view. Say with --key which column identifies its rows.")
+
+    def joined(given: Sequence[str], between: str) -> str:
+        texts = [_identifier(names[name.lower()]) for name in given]
+        if len(texts) > 1:
+            texts = [f"coalesce({text}, '')" for text in texts]
+        return f" || {between} || ".join(texts)
+
+    body = "char(10) || char(10)"
+    selected = {
+        "key": joined(keys, "','") if keys else "rowid",
+        "title": joined(columns.get("title", ()), "' '") or "''",
+        "body": joined(columns["text"], body),
+        **{
+            option: joined(columns[option], "','")
+            for option in ("created", "modified", "tags", "url")
+            if columns.get(option)
+        },
+    }
+    listed = ", ".join(f"{value} as {name}" for name, value in selected.items())
+    return wanted, f"select {listed} from {_identifier(wanted)}"
+
+
+_TABLES_AND_VIEWS = """
+select name from sqlite_master
+where type in ('table', 'view') and name not like 'sqlite^_%' escape '^'
+order by name
+"""
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
