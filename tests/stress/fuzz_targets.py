@@ -36,7 +36,7 @@ from datasette_bear_search.search.notes import detail
 from datasette_bear_search.search.planning import planner
 from datasette_bear_search.search.request import read_note_id, read_number, read_query, read_ranking
 from datasette_bear_search.search.results import marks, records, retrieve, snippets
-from datasette_bear_search.sources import sql_and_json
+from datasette_bear_search.sources import sql as sql_source
 from datasette_bear_search.sources.base import SourceConfig, SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
@@ -540,12 +540,12 @@ def tables(folder: Path) -> Callable[[Choices], None]:
         table = choices.storable(2).replace("\0", "") or "t"
         names = {choices.storable(2).replace("\0", "").lower() or "a" for _ in range(3)}
         columns = [name for name in names if name]
-        quoted = [sql_and_json._identifier(name) for name in columns]
+        quoted = [sql_source._identifier(name) for name in columns]
         try:
             with closing(sqlite3.connect(path)) as db, db:
-                db.execute(f"create table {sql_and_json._identifier(table)} ({', '.join(quoted)})")
+                db.execute(f"create table {sql_source._identifier(table)} ({', '.join(quoted)})")
                 db.execute(
-                    f"insert into {sql_and_json._identifier(table)}"
+                    f"insert into {sql_source._identifier(table)}"
                     f" values ({', '.join('?' * len(columns))})",
                     [choices.value() for _ in columns],
                 )
@@ -558,8 +558,8 @@ def tables(folder: Path) -> Callable[[Choices], None]:
             if option == "text" or choices.chance(2)
         }
         try:
-            _, sql = sql_and_json.table_query(path, table, given)
-            for note in sql_and_json.SQLQuery(path, sql=sql).read():
+            _, sql = sql_source.table_query(path, table, given)
+            for note in sql_source.SQLQuery(path, sql=sql).read():
                 _check(note)
         except SourceError as error:
             _check_message(error)
