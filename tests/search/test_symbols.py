@@ -51,6 +51,12 @@ def test_symbol_is_found_alone_and_glued_to_a_word(index_notes, text, titles):
     assert not response.notices
 
 
+def test_asterisk_alone_is_searched_for(index_notes):
+    path = index_notes([BearNote("# Stars\n\n" + "Two * or three ** of them. " * 40)])
+    for text in ("*", "* ", "*\n"):
+        assert [hit.title for hit in found(path, text)] == ["Stars"]
+
+
 @pytest.mark.parametrize(
     ("text", "first", "mark"),
     [

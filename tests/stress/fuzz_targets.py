@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import os
 import random
 import shutil
@@ -13,17 +14,21 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import quote
 
 from datasette.app import Datasette
 
+from datasette_bear_search.agents import AgentLibrary, ToolError, tools
 from datasette_bear_search.demo import BearFile, BearNote, write_library
 from datasette_bear_search.embeddings import registry
+from datasette_bear_search.index import added as added_index
 from datasette_bear_search.index.run import chunking, indexer
-from datasette_bear_search.notes import Note
+from datasette_bear_search.notes import ForeseenError, Note, Tag
 from datasette_bear_search.query import suggest as suggestions
 from datasette_bear_search.query.filter_values import InvalidParameter, read_filters
-from datasette_bear_search.query.filters import operators
+from datasette_bear_search.query.filters import FILTERS, operators
 from datasette_bear_search.query.query import MODES, parse
 from datasette_bear_search.search import connection as search_connection
 from datasette_bear_search.search import sql_search
@@ -31,9 +36,11 @@ from datasette_bear_search.search.notes import detail
 from datasette_bear_search.search.planning import planner
 from datasette_bear_search.search.request import read_note_id, read_number, read_query, read_ranking
 from datasette_bear_search.search.results import marks, records, retrieve, snippets
+from datasette_bear_search.sources import sql as sql_source
 from datasette_bear_search.sources.base import SourceConfig, SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
+from datasette_bear_search.sources.exports import json_apps
 from datasette_bear_search.sources.exports.evernote import EvernoteExport
 from datasette_bear_search.sources.exports.mail import Mailbox
 from datasette_bear_search.sources.exports.slack import SlackExport
@@ -46,6 +53,7 @@ from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 from datasette_bear_search.sources.formats.dates import parse_timestamp, timestamp_from_seconds
 from datasette_bear_search.sources.records import JSONFile
 from datasette_bear_search.sqlite import sqlite3
+from datasette_bear_search.text import folding
 from datasette_bear_search.text import markdown as markup
 from datasette_bear_search.web.note_html import dialect, render, renderer
 from datasette_bear_search.web.pages import cards, urls
@@ -440,7 +448,7 @@ def headers(folder: Path) -> Callable[[Choices], None]:
     """Fuzz front matter and dates."""
 
     def run(choices: Choices) -> None:
-        fence = choices.one_of(["---\n", "+++\n"])
+        fence = choices.one_of(["---\n", "+++\n", "---json\n"])
         lines = "".join(
             f"{choices.one_of(['title', 'tags', 'date', 'a b', choices.text(2)])}"
             f"{choices.one_of([': ', ' = ', ':'])}"
@@ -466,7 +474,169 @@ def headers(folder: Path) -> Callable[[Choices], None]:
     return run  # fmt: skip
 
 
+def agents(folder: Path) -> Callable[[Choices], None]:
+    """Fuzz the arguments of agents' tools, with filters inside and beside ``filters``."""
+    library = AgentLibrary(_index(folder))
+    names = ["query", "filters", "ids", "id", "limit", "section", "tag", "created", "since", "is"]
+    failures = []
+    tools.logger = SimpleNamespace(error=lambda *said: failures.append(said))
+
+    def value(choices: Choices, depth: int = 0) -> Any:
+        kind = choices.number(5 if depth < 2 else 2)
+        if kind == 3:
+            return [value(choices, depth + 1) for _ in range(choices.number(3))]
+        if kind >= 4:
+            return {
+                choices.one_of([*names, *FILTERS, choices.storable(2)]): value(choices, depth + 1)
+                for _ in range(choices.number(3))
+            }
+        return (
+            choices.one_of([*VALUES, None, True, -1, 2**70, 1e308, float("nan"), "{", "[1"])
+            if (kind)
+            else choices.storable(4)
+        )
+
+    def run(choices: Choices) -> None:
+        tool = choices.one_of(tools.TOOLS)
+        given = {
+            choices.one_of([*names, *FILTERS, *tool.input_schema["properties"]]): value(choices)
+            for _ in range(choices.number(4))
+        }
+        with suppress(ToolError):
+            json.dumps(tools.call(library, tool.name, given).data).encode()
+        assert not failures, (tool.name, given, failures)
+
+    return run
+
+
+def added(folder: Path) -> Callable[[Choices], None]:
+    """Fuzz notes that programs add, replace and discard, and the file that keeps them."""
+
+    def run(choices: Choices) -> None:
+        key, body = choices.text(2) or "k", choices.text(30)
+        created = choices.one_of([None, "2024-05-01", choices.text(2)])
+        tags = [Tag(choices.text(2))] if choices.chance(2) else []
+        try:
+            note = Note(key=key, title=choices.text(3), body=body, tags=tags, created=created)
+            added_index.write(folder / "a.jsonl", [note])
+            if choices.chance(3):
+                added_index.write(folder / "a.jsonl", [], [choices.text(2), key])
+        except ForeseenError as error:
+            _check_message(error)
+            return
+        fields = {name: [name] for name in added_index.FIELDS}
+        for found in JSONFile(folder / "a.jsonl", fields=fields).read():
+            _check(found)
+
+    return run
+
+
+def tables(folder: Path) -> Callable[[Choices], None]:
+    """Fuzz the names of tables and columns, and the values in them, of any SQLite database."""
+    path = folder / "other.db"
+
+    def run(choices: Choices) -> None:
+        path.unlink(missing_ok=True)
+        table = choices.storable(2).replace("\0", "") or "t"
+        names = {choices.storable(2).replace("\0", "").lower() or "a" for _ in range(3)}
+        columns = [name for name in names if name]
+        quoted = [sql_source._identifier(name) for name in columns]
+        try:
+            with closing(sqlite3.connect(path)) as db, db:
+                db.execute(f"create table {sql_source._identifier(table)} ({', '.join(quoted)})")
+                db.execute(
+                    f"insert into {sql_source._identifier(table)}"
+                    f" values ({', '.join('?' * len(columns))})",
+                    [choices.value() for _ in columns],
+                )
+        except sqlite3.Error:
+            return
+        before = path.read_bytes()
+        given = {
+            option: [choices.one_of([*columns, choices.storable(2)])]
+            for option in ("text", "title", "created", "tags", "url", "key")
+            if option == "text" or choices.chance(2)
+        }
+        try:
+            _, sql = sql_source.table_query(path, table, given)
+            for note in sql_source.SQLQuery(path, sql=sql).read():
+                _check(note)
+        except SourceError as error:
+            _check_message(error)
+        assert path.read_bytes() == before
+
+    return run
+
+
+# Keys and values of the exports of apps, and what stands between them.
+APPS = """[ ] { } , : null 1 true "entries": "text": "uuid": "a" "creationDate":
+    "2024-05-01T09:30:00Z"
+    "tags": "activeNotes": "trashedNotes": "id": "content": "items": "content_type": "Note" "Tag"
+    "appData": "references": "lastModified": "note": "excerpt": "title": "root": "children":
+    "[1]" "{\\"text\\"" """.split()  # fmt: skip
+
+
+def apps(folder: Path) -> Callable[[Choices], None]:
+    """Fuzz the exports of apps in JSON, and Maildirs."""
+
+    def any_json(choices: Choices, depth: int = 0) -> Any:
+        kind = choices.number(6)
+        if depth > 4 or kind < 2:
+            return choices.one_of([None, 1, -1e308, True, "a", "Note", "Tag", choices.storable(4)])
+        if kind == 2:
+            return [any_json(choices, depth + 1) for _ in range(choices.number(4))]
+        keys = [each.strip('":') for each in APPS if each.endswith(":")]
+        return {choices.one_of(keys): any_json(choices, depth + 1) for _ in range(4)}
+
+    def run(choices: Choices) -> None:
+        path = folder / "export.json"
+        text = json.dumps(any_json(choices))
+        if choices.chance(3):
+            text = " ".join(choices.one_of(APPS) for _ in range(choices.number(40)))
+        path.write_text(text)
+        box = folder / "mail" / "cur"
+        shutil.rmtree(box.parent, ignore_errors=True)
+        box.mkdir(parents=True)
+        flags = choices.one_of(["S", "ST", "", "\U0001f43b"])
+        (box / f"1:2,{flags}").write_bytes(b"Subject: a\n" + choices.bytes(20))
+        kinds = (json_apps.DayOne, json_apps.Simplenote, json_apps.StandardNotes,
+            json_apps.Raindrop)  # fmt: skip
+        for source in (*(kind(path) for kind in kinds), Mailbox(box.parent)):
+            try:
+                type(source).reads(str(path))
+                for note in source.read(include_trashed=True):
+                    _check(note)
+            except SourceError as error:
+                _check_message(error)
+
+    return run
+
+
+def letters(folder: Path) -> Callable[[Choices], None]:
+    """Fuzz the forms of words: the places of a normalized text, and words without accents."""
+    signs = "ăâđêôơưạảấ ไทย ກາ ខ្មែរ မြန်မာ क़ Ǆ ﬁ ½ ㍿ e\u0301 \u1100\u1161".split()
+
+    def run(choices: Choices) -> None:
+        text = "".join(
+            choices.one_of([*signs, choices.text(2), "\u200d", "\u0323"])
+            for _ in range(choices.number(12))
+        )
+        found = folding.normalized_with_places(text)
+        assert found.text == folding.normalized(text) or min(text, default="") >= "\u0300"
+        for start in range(len(found.text)):
+            first, last = found.span(start, start + 1)
+            assert 0 <= first < last <= len(text)
+        assert folding.plain(text) in folding.typed_forms(text)
+
+    return run
+
+
 TARGETS = {
+    "agents": Target(agents),
+    "added": Target(added),
+    "tables": Target(tables),
+    "apps": Target(apps),
+    "letters": Target(letters, is_pure=True),
     "query": Target(query),
     "parameters": Target(parameters),
     "http": Target(http),

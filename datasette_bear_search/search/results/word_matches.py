@@ -97,7 +97,8 @@ def beginnings(terms: Terms) -> list[str]:
     phrases = (token for phrase in terms.phrases for token in fts5.tokens(phrase))
     words = (*terms.identifiers, *terms.words, *terms.prefixes, *phrases)
     lower = (part.lower() for word in words for part in _parts(word))
-    return [word if len(word) < 5 else word[: max(4, len(word) - 3)] for word in lower]
+    # Of a "*" alone, nothing is left.
+    return [word if len(word) < 5 else word[: max(4, len(word) - 3)] for word in lower if word]
 
 
 def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[MarkedText]:
