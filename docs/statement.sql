@@ -92,14 +92,12 @@ counts as materialized (
     (select max(similarity) from fused) as closest,
     (select sum(close_passages) from dense) as close_passages from (
     select note_id, is_found from listed
-    union all select note_id, bm25 >= least_bm25(:q) and (has_most or bm25 >= enough_bm25(:q)) from lexical where note_id not in candidates)
+    union all select note_id, bm25 >= least_bm25(:q) and (has_most or bm25 >= enough_bm25(:q))
+    from lexical where note_id not in candidates)
 ),
 page as (
-  select * from (
-    select listed.* from listed
-    order by is_found desc, exact_level desc, score desc, bm25 desc, note_id limit 20 offset 0
-  ), counts
-)
+  select * from (select listed.* from listed order by
+  is_found desc, exact_level desc, score desc, bm25 desc, note_id limit 20 offset 0), counts)
 select id, title, language, page.* from page join notes on id = note_id
 order by is_found desc, exact_level desc, score desc, bm25 desc, note_id
 /* [[[end]]] */

@@ -222,7 +222,7 @@ def test_a_judgment_that_is_taken_back_leaves_nothing_of_its_query(bear, sidecar
             judgments.store(connection, f"{QUERY} what", "bear", SECRET.id, 2)
         assert left(sidecar_path, [QUERY])
         with connection:
-            judgments.forget(connection, f"{QUERY} what", "bear", SECRET.id)
+            judgments.store(connection, f"{QUERY} what", "bear", SECRET.id, None)
     assert left(sidecar_path, [QUERY]) == []
 
 

@@ -414,7 +414,8 @@ def _page(has_words: str, weaker: str, sort: str, size: int, offset: int) -> str
     if has_words:
         # For a shallow page, the other notes that have the words aren't in ``fused``.
         further = f"""
-    union all select note_id, {has_words} from lexical where note_id not in candidates"""
+    union all select note_id, {has_words}
+    from lexical where note_id not in candidates"""
         if not weaker:
             further += f" and {has_words}"
     notes = "" if sort == "relevance" else " join notes on id = note_id"
@@ -431,11 +432,8 @@ counts as materialized (
     select note_id, is_found from listed{further})
 ),
 page as (
-  select * from (
-    select listed.* from listed{notes}
-    order by {_order(sort, "is_found desc, ")} limit {int(size)} offset {int(offset)}
-  ), counts
-)"""
+  select * from (select listed.* from listed{notes} order by
+  {_order(sort, "is_found desc, ")} limit {int(size)} offset {int(offset)}), counts)"""
 
 
 def _listed(sort: str, size: int, offset: int) -> str:
