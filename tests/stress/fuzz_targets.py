@@ -492,7 +492,7 @@ def agents(folder: Path) -> Callable[[Choices], None]:
             }
         return (
             choices.one_of([*VALUES, None, True, -1, 2**70, 1e308, float("nan"), "{", "[1"])
-            if (kind)
+            if kind
             else choices.storable(4)
         )
 

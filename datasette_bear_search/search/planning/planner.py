@@ -115,9 +115,7 @@ class Plan:
     def enough(self) -> float:
         """The share of the words' weight from which a note matches closely; 0: any word does."""
         is_short = 0 < len(self.content) <= MAX_NAMED and not self.terms.phrases
-        if not is_short or self.named != self.content:
-            return 0.0
-        return ENOUGH
+        return ENOUGH if is_short and self.named == self.content else 0.0
 
     @property
     def named(self) -> tuple[ContentWord, ...]:

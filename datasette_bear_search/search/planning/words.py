@@ -224,11 +224,11 @@ def _languages(
     with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
         for word in terms.words if others else ():
             is_known = exists(connection, fts5.quoted(word), if_broken=False)  # fast, most are
-            if not is_known and not _has_notes(connection, (), word):
+            if not is_known and not _has_forms(connection, (), word):
                 chosen += [
                     language
                     for language in others
-                    if language not in chosen and _has_notes(connection, [language], word)
+                    if language not in chosen and _has_forms(connection, [language], word)
                 ]
     if languages.is_unspaced(terms.meaning):
         own = languages.likely_unspaced(terms.meaning, shares)
@@ -237,7 +237,7 @@ def _languages(
     return tuple(chosen), stop_words, own or main
 
 
-def _has_notes(connection: sqlite3.Connection, searched: Sequence[str], word: str) -> bool:
+def _has_forms(connection: sqlite3.Connection, searched: Sequence[str], word: str) -> bool:
     forms = spelling.forms(connection, searched, word)
     return any(spelling.note_counts(connection, forms).values())
 
