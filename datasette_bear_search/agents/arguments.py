@@ -24,7 +24,7 @@ _NAMES = {
     "q": "query", "question": "query", "text": "query", "order": "sort", "sort_by": "sort",
     "count": "limit", "k": "limit", "max_results": "limit", "n": "limit", "top_k": "limit",
     "heading": "section", "note": "id", "note_id": "id", "parent": "under", "tag": "under",
-    "uri": "id",
+    "uri": "id", "body": "text", "content": "text",
 }  # fmt: skip
 
 
@@ -40,12 +40,14 @@ def read_arguments(
     known = schemas["filters"]["properties"] if "filters" in schemas else {}
     for name, value in _without_empty(values).items():
         if place := _argument(name, schemas):
+            if place == "query" and isinstance(value, list) and len(value) > 1:
+                place = "queries"
             given.setdefault(place, value)
         elif names := _filters(name, value, known):
             filters |= names
-        else:
-            takes = f"It takes: {', '.join(schemas)}." if schemas else "It takes none."
-            raise ToolError(f"{tool} has no argument {name!r}. {takes}")
+        elif schemas:
+            takes = ", ".join(schemas)
+            raise ToolError(f"{tool} has no argument {name!r}. It takes: {takes}.")
     if filters:
         given["filters"] = {**filters, **_object("filters", given.get("filters") or {})}
     empty = {"string": "", "boolean": False, "integer": None, "array": [], "object": {}}
@@ -94,9 +96,9 @@ def _read(name: str, schema: Mapping[str, Any], value: Any, notices: list[str]) 
         return _note(value)
     if kind == "array":
         items = _items(value, schema["items"])
-        if len(items) > schema.get("maxItems", len(items)):
-            raise ToolError(f"{name} takes {schema['maxItems']} at most; send the best ones.")
-        return [_read(name, schema["items"], item, notices) for item in items]
+        if len(items) > (most := schema.get("maxItems", len(items))):
+            notices.append(f"{name} takes {most} at most: the first {most} were taken.")
+        return [_read(name, schema["items"], item, notices) for item in items[:most]]
     if kind == "integer":
         return _number(name, schema, value, notices)
     if kind == "boolean":
@@ -112,9 +114,10 @@ def _read(name: str, schema: Mapping[str, Any], value: Any, notices: list[str]) 
         raise ToolError(f"{name} must be a text, not {value!r}.")
     text = str(value).strip()
     if choices := schema.get("enum"):
-        if text.lower() not in choices:
-            raise ToolError(f"{name} must be one of {', '.join(choices)}, not {text!r}.")
-        return text.lower()
+        if (choice := text.lower()) not in choices:
+            choice = schema.get("default", choices[0])
+            notices.append(f"{name} is one of {', '.join(choices)}: {choice} was taken.")
+        return choice
     # A trailing space tells the search that the last word is complete.
     return f"{text} " if name == "query" and text and str(value)[-1].isspace() else text
 

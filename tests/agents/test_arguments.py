@@ -72,6 +72,30 @@ async def test_a_number_out_of_range_is_changed_and_said(call, written, limit):
     assert notice in await call("search_notes", query="roof", limit=written, text=True)
 
 
+@pytest.mark.parametrize(
+    ("written", "taken", "notice"),
+    [
+        ({"sort": "date"}, {"sort": "relevance"}, "sort is one of relevance, newest, oldest: rel"),
+        ({"detail": "full"}, {"detail": "detailed"}, "detail is one of concise, detailed: detailed"),
+        ({"mode": "psychic"}, {"mode": "auto"}, "mode is one of auto, hybrid, keyword"),
+        ({"queries": list("abcdef")}, {"queries": list("abcde")}, "queries takes 5 at most: the"),
+    ],
+)
+def test_an_unknown_choice_is_replaced_and_said(written, taken, notice):
+    read, [said] = read_arguments("search_notes", SCHEMAS["search_notes"], written)
+    assert read | taken == read
+    assert said.startswith(notice)
+
+
+def test_several_queries_may_be_sent_as_one():
+    read, _ = read_arguments("search_notes", SCHEMAS["search_notes"], {"query": ["mice", "rats"]})
+    assert (read["query"], read["queries"]) == ("", ["mice", "rats"])
+
+
+async def test_arguments_of_a_tool_without_any_are_ignored(call):
+    assert await call("library_status", verbose=True) == await call("library_status")
+
+
 async def test_a_date_may_be_in_words(call):
     for words in ("two weeks ago", "last summer", "vor drei Monaten"):
         data = await call("search_notes", created_before=words, limit=20)
