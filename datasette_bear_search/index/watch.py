@@ -141,7 +141,8 @@ class Watcher:
         for name, config in self._configs.items():
             self._plan([name], now + (config.every or SECONDS_BETWEEN_CHECKS))
         with suppress(queue.Empty):
-            name = self._changed.get(timeout=max(0.0, min(self._due.values()) - now))
+            due = min(self._due.values(), default=now + SECONDS_BETWEEN_CHECKS)
+            name = self._changed.get(timeout=max(0.0, due - now))
             if found := self._configs.get(name):
                 is_folder = os.path.isdir(found.location)
                 pause = SECONDS_BETWEEN_FOLDER_READS if is_folder else SECONDS_BETWEEN_READS

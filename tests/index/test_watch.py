@@ -143,6 +143,16 @@ def test_a_source_that_breaks_ends_nothing_and_is_tried_again(vault, watching_of
         assert sum("There is no" in line for line in said) == 1  # not at every try
 
 
+def test_removing_the_last_source_ends_nothing(vault, watching_of, sidecar_path):
+    config = SourceConfig("vault", "markdown", str(vault))
+    with watching_of(config) as said:
+        wait_for(lambda: bool(said))
+        indexer.update(sidecar_path, [], None, remove=["vault"])
+        (vault / "b.md").write_text("# Soup\n\nLentils.")
+        time.sleep(3)
+        assert titles(sidecar_path) == []
+
+
 @pytest.mark.datasette
 @pytest.mark.asyncio
 async def test_a_running_datasette_sees_changes_that_watching_indexed(
