@@ -65,7 +65,7 @@ class Library:
     def __init__(
         self,
         path: str | os.PathLike[str] | None = None,
-        hidden_tags: Sequence[str] = (),
+        hidden_tags: str | Sequence[str] = (),
         *,
         redact: bool = False,
         time_limit_ms: float | None = None,
@@ -80,7 +80,7 @@ class Library:
         from .index.file import database
 
         self.path = database.default_path() if path is None else Path(path).expanduser()
-        self.hidden_tags = tuple(hidden_tags)
+        self.hidden_tags = _several(hidden_tags)
         self.redact = redact
         self.time_limit_ms = time_limit_ms
         self._block = _Block()
@@ -284,10 +284,12 @@ class Library:
         """
         from .search.notes import similar as similar_notes
         from .search.redaction import masking
+        from .search.request import read_count
 
+        size = read_count("limit", limit)
         with self.open() as connection:
             note_id = self._id(connection, note)
-            found = similar_notes.find_similar(connection, note_id, size=limit, unlinked=unlinked)
+            found = similar_notes.find_similar(connection, note_id, size=size, unlinked=unlinked)
             if found is None:
                 raise NoteNotFound(_name(note))
             return masking.masked_similar(connection, found) if self.redact else found
@@ -332,7 +334,7 @@ class Library:
     def index(
         self,
         *sources: Place,
-        remove: Collection[str] = (),
+        remove: str | Collection[str] = (),
         model: str | None = None,
         semantic: bool | None = None,
         rebuild: bool = False,
@@ -359,7 +361,7 @@ class Library:
         from .search.planning import spelling
         from .sources.base import SourceError
 
-        selection = self._selection(sources, remove, everything=rebuild)
+        selection = self._selection(sources, _several(remove), everything=rebuild)
         embedder = self.embedder(model, semantic=semantic)
         report = indexer.update(
             self.path,
@@ -519,6 +521,10 @@ class _Block(threading.local):
         self.depth = 0
         self.cleanup = ExitStack()
         self.connection: sqlite3.Connection | None = None
+
+
+def _several(names: str | Collection[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _name(note: NoteName) -> str:

@@ -95,12 +95,23 @@ def test_filters_are_the_pages_by_their_names(notes):
         ({"pinned": 1.5}, r"pinned must be True or False, not 1\.5"),
         ({"balance": object}, "balance must be a number"),
         ({"query": 5}, "query must be text, not 5"),
+        ({"limit": 0}, "limit must be 1 or more, not 0"),
     ],
 )
 def test_an_invalid_parameter_is_refused(notes, parameters, message):
     with pytest.raises(InvalidParameter, match=message) as refused:
         notes.search(**{"query": "mice", **parameters})
     assert isinstance(refused.value, ForeseenError)
+
+
+def test_a_number_may_be_larger_than_sqlite_can_store(notes):
+    found = notes.search("mice", limit=10**30)
+    assert found.hits == notes.search("mice", limit=10**6).hits
+    assert not notes.search("mice", offset=10**30).hits
+    similar = notes.similar(found.hits[0], limit=10**30)
+    assert similar.notes == notes.similar(found.hits[0], limit=99).notes
+    with pytest.raises(InvalidParameter, match="limit must be 1 or more, not 0"):
+        notes.similar(found.hits[0], limit=0)
 
 
 def test_a_note_is_found_by_its_id_its_key_its_file_and_itself(notes, tmp_path):
@@ -130,6 +141,7 @@ def test_hidden_tags_are_hidden_from_each_call(notes):
     diary = notes.search("password", limit=1).hits[0]
     hidden = Library(notes.path, hidden_tags=["private"])
     assert set(titles(hidden.search("mice"))) == {"Mice in the wall", "Roof"}
+    assert Library(notes.path, hidden_tags="private").hidden_tags == hidden.hidden_tags
     assert "Diary" not in titles(hidden.similar(hidden.search("wall").hits[0]))
     for call in (hidden.note, hidden.similar):
         with pytest.raises(NoteNotFound):
@@ -172,7 +184,7 @@ def test_indexing_adds_updates_and_removes_sources(tmp_path):
         (tmp_path / "vault").rename(tmp_path / "elsewhere")
         with pytest.raises(SourceError, match="vault"):
             library.index()
-        assert library.index(remove=["vault"]).removed == 2
+        assert library.index(remove="vault").removed == 2
         assert library.sources() == {}
 
 

@@ -200,7 +200,7 @@ def test_all_that_was_written_is_removed_after_asking(
 def test_another_program_s_file_is_not_removed(home, system, tmp_path):
     other = tmp_path / "other.db"
     other.write_text("mine")
-    ask("bear-uninstall", "--sidecar", str(other), "--yes")
+    assert "is not an index" in ask("bear-uninstall", "--sidecar", str(other), "--yes", status=1)
     assert other.read_text() == "mine"
 
 

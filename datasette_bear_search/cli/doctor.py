@@ -259,7 +259,7 @@ def _index(path: Path) -> Findings:
 
     if not path.exists():
         says = f"There is no index at {path} yet."
-        yield Finding("file", says, False, "datasette bear-index")
+        yield Finding("file", says, False, database.index_command(path))
         return
     try:
         with closing(database.connect(path)) as connection:

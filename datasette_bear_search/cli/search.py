@@ -101,7 +101,7 @@ class SearchCommand(output.Command):
 )
 @click.option("--link", is_flag=True, help="Link this command into ~/.local/bin")
 @redact_option(default=False)
-@click.version_option(package_name="datasette-bear-search")
+@click.version_option(package_name="datasette-bear-search", prog_name="datasette-bear-search")
 def bear_search(
     words: tuple[str, ...],
     sidecar_path: Path | None,
@@ -143,10 +143,13 @@ def bear_search(
     is_search = any(map(str.strip, words)) or any(
         value not in (None, ()) for value in page_options.values()
     )
-    if similar_to is not None and is_search:
-        raise click.UsageError(
-            "--similar compares whole notes. It can't be combined with a query or filters."
-        )
+    for option, note in (("--similar", similar_to), ("--show", show)):
+        if note is not None and is_search:
+            raise click.UsageError(
+                f"{option} takes one note. It can't be combined with a query or filters."
+            )
+    if unlinked and similar_to is None:
+        raise click.UsageError("--unlinked is for --similar NOTE.")
     if not is_search and all(each is None for each in (similar_to, show, why)):
         raise click.UsageError(
             "What are you looking for? Enter words, a question or a filter such as --tag work."

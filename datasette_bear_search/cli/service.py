@@ -63,7 +63,10 @@ def bear_uninstall(sidecar_path: Path | None, yes: bool) -> None:
     from ..agents import install
 
     service = Service()
-    files = [*files_we_wrote(sidecar_path or database.default_path(), service)]
+    index = sidecar_path or database.default_path()
+    with clear_errors():
+        database.is_made(index)  # refuse another program's file
+    files = [*files_we_wrote(index, service)]
     entries = [*install.entries()]
     if not files and not entries and not service.is_installed:
         echo("There is nothing to remove.")

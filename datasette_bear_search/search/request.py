@@ -18,6 +18,7 @@ PAGE_SIZE = 20
 
 # Results in one response of the JSON API, and rows of bear_search().
 MAX_SIZE = 100
+MOST = 10**9  # results of anything; SQLite can't store every number
 
 # The parameters in the search page's URL: name → values.
 Parameters = Mapping[str, Sequence[str]]
@@ -108,7 +109,7 @@ def read_page_request(parameters: Parameters, size: int = PAGE_SIZE) -> SearchRe
     return read_request(
         parameters,
         size=read_number("_size", _first(parameters, "_size"), size, 1, MAX_SIZE),
-        offset=read_number("_next", _first(parameters, "_next"), 0, 0, 10**9),
+        offset=read_number("_next", _first(parameters, "_next"), 0, 0, MOST),
         correct=_first(parameters, "correct") != "0",
     )
 
@@ -117,10 +118,6 @@ def read_python(
     query: str, limit: int, offset: int, correct: bool, parameters: Mapping[str, object]
 ) -> SearchRequest:
     """Read a request from the arguments of a call in Python, or raise InvalidParameter."""
-    for name, number, lowest in (("limit", limit, 1), ("offset", offset, 0)):
-        # SupportsIndex: numpy's numbers, too
-        if not isinstance(number, SupportsIndex) or number is True or int(number) < lowest:
-            raise InvalidParameter(f"{name} must be {lowest} or more, not {number!r}")
     known = SearchParameters.__annotations__
     for name in parameters:
         if name not in known:
@@ -130,7 +127,16 @@ def read_python(
     for several, one in (("tags", "tag"), ("sources", "source")):
         texts[one] = [*texts.pop(several, []), *texts.get(one, [])]
     texts["q"] = _texts("query", query)
-    return read_request(texts, size=limit, offset=offset, correct=correct)
+    size, offset = read_count("limit", limit), read_count("offset", offset, 0)
+    return read_request(texts, size=size, offset=offset, correct=correct)
+
+
+def read_count(name: str, number: object, lowest: int = 1) -> int:
+    """Return a number of results that SQLite can store, or raise InvalidParameter."""
+    # SupportsIndex: numpy's numbers, too
+    if not isinstance(number, SupportsIndex) or number is True or int(number) < lowest:
+        raise InvalidParameter(f"{name} must be {lowest} or more, not {number!r}")
+    return min(int(number), MOST)
 
 
 def _texts(name: str, value: object) -> list[str]:

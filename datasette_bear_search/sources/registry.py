@@ -71,7 +71,7 @@ def kind_of(location: str) -> str:
     """Return the kind that reads a location, or raise a SourceError that describes all kinds."""
     found = next((kind for kind in names() if _reads(kind, location)), "")
     # Joplin calls its database as Bear does.
-    if found in ("", "bear") and (advice := _advice(location)):
+    if found in ("", "bear") and (advice := _advice(location, found)):
         raise SourceError(advice)
     if found:
         return found
@@ -97,20 +97,21 @@ _DATABASES = {
     b"note_resources": "is Joplin's own database. In Joplin, choose File > Export all > MD -"
     " Markdown + Front Matter, and give the folder that it writes",
 }
+_TABLE = "is a SQLite database. Name a table in it: --table NAME --text COLUMN"
 _SINGLE_NOTES = (".htm", ".html", ".markdown", ".md", ".org", ".txt")
 
 
-def _advice(location: str) -> str:
-    """Return what to do with a file that isn't read, if it is a common one."""
+def _advice(location: str, kind: str) -> str:
+    """Return what to do with a file that isn't read, or not as this kind, if it is common."""
     inside = (os.path.join(location, name) for name in ("NoteStore.sqlite", "database.sqlite"))
     location = next(filter(os.path.isfile, (location, *inside)), "")
     name = os.path.basename(location)
     with suppress(OSError), open(location, "rb") as stream:
         start = stream.read(1_000_000)
-        for table, advice in _DATABASES.items():
-            # Somebody may have a note about such a table.
-            is_bears = b"ZSFNOTE" in start
-            if start.startswith(b"SQLite format 3") and table in start and not is_bears:
+        # Somebody may have a note about such a table in Bear.
+        if start.startswith(b"SQLite format 3") and b"ZSFNOTE" not in start:
+            others = (advice for table, advice in _DATABASES.items() if table in start)
+            if advice := next(others, "" if kind else _TABLE):
                 return f"{location} {advice}."
     if name == "NoteStore.sqlite":
         return f"{location} {_DATABASES[b'ZICCLOUDSYNCINGOBJECT']}."

@@ -53,8 +53,8 @@ class SQLQuery(Records):
         names = [name.lower() for name in columns]
         if missing := [name for name in NEEDED if name not in names]:
             raise SourceError(
-                f"The query of {self.location} gives no column {' and no column '.join(missing)}."
-                f" It gives {', '.join(names) or 'none'}. Name them with “as”, as in “select id as"
+                f"The query of {self.location} lacks the columns {', '.join(missing)}."
+                f" It has {', '.join(names) or 'none'}. Name them with “as”, as in “select id as"
                 " key”."
             )
         if unknown := set(names).difference(NEEDED, OPTIONAL):

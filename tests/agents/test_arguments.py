@@ -76,7 +76,7 @@ async def test_a_number_out_of_range_is_changed_and_said(call, written, limit):
     ("written", "taken", "notice"),
     [
         ({"sort": "date"}, {"sort": "relevance"}, "sort is one of relevance, newest, oldest: rel"),
-        ({"detail": "full"}, {"detail": "detailed"}, "detail is one of concise, detailed: detailed"),
+        ({"detail": "full"}, {"detail": "detailed"}, "detail is one of concise, detailed: d"),
         ({"mode": "psychic"}, {"mode": "auto"}, "mode is one of auto, hybrid, keyword"),
         ({"queries": list("abcdef")}, {"queries": list("abcde")}, "queries takes 5 at most: the"),
     ],

@@ -149,7 +149,7 @@ async def test_a_form_of_another_site_is_refused(datasette):
 
 async def test_without_an_index_it_says_which_command_makes_one():
     response = await post(Datasette(memory=True), 404)
-    assert "datasette bear-index" in response.json()["error"]
+    assert "datasette bear-serve" in response.json()["error"]
 
 
 @pytest.mark.parametrize("method", ["get", "delete"])

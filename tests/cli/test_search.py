@@ -169,7 +169,9 @@ def test_a_search_without_results_exits_with_1_and_prints_to_stderr(bear_search)
         (["roof", "--created-after", "soon"], "created_after must be a date"),
         (["roof", "--balance", "3"], "balance must be a number from 0 to 1"),
         (["roof", "--rerank", "magic"], "rerank must be one of"),
-        (["roof", "--similar", "1"], "--similar compares whole notes"),
+        (["roof", "--similar", "1"], "--similar takes one note"),
+        (["roof", "--show", "1"], "--show takes one note"),
+        (["roof", "--unlinked"], "--unlinked is for --similar NOTE"),
         (["--similar", "999"], "no note with the id 999"),
         (["roof", "--mode", "keyword", "--open", "9"], "no result 9 here, only 1 to 3"),
     ],
@@ -304,7 +306,8 @@ def test_a_note_is_printed_as_markdown(bear_search):
 
 
 def test_version_prints_the_version(bear_search):
-    assert bear_search("--version").stdout.endswith(f" {version('datasette-bear-search')}\n")
+    said = f"datasette-bear-search, version {version('datasette-bear-search')}\n"
+    assert bear_search("--version").stdout == said
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,7 @@ def test_other_folders_are_not_mistaken_for_exports(tmp_path: Path, files: dict[
         ("NoteStore.sqlite", b"", "apple-notes-to-sqlite"),
         ("copy.db", b"SQLite format 3\0 ZICCLOUDSYNCINGOBJECT", "apple-notes-to-sqlite"),
         ("database.sqlite", b"SQLite format 3\0 note_resources", "File > Export all"),
+        ("blog.db", b"SQLite format 3\0 articles", "a table in it: --table NAME --text COLUMN"),
     ],
 )
 def test_a_common_mistake_gets_a_sentence(

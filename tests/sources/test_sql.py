@@ -400,8 +400,8 @@ def test_an_error_in_the_query_comes_with_the_words_of_sqlite(path: Path) -> Non
 
 def test_the_error_names_missing_and_existing_columns(path: Path) -> None:
     message = error(path, "select id, title from notes")
-    assert "gives no column key and no column body. It gives id, title." in message
-    assert "It gives none" in error(path, "-- nothing")
+    assert "lacks the columns key, body. It has id, title." in message
+    assert "It has none" in error(path, "-- nothing")
 
 
 def test_a_query_that_takes_too_long_is_stopped(path: Path) -> None:

@@ -83,8 +83,8 @@ def explained(error: Exception) -> str:
         )
     return (
         f"The index can't be read: it is damaged or lacks something ({words}). It holds nothing "
-        "that isn't in your notes, except your judgments of results and the names of the sources: "
-        "delete the index and run datasette bear-index again."
+        "that isn't in your notes, except your judgments, your saved searches and the list of "
+        "sources: delete the index and run datasette bear-index again."
     )
 
 

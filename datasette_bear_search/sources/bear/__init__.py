@@ -66,7 +66,7 @@ def default_location() -> Path:
         "Bear's notes were not found on this computer. Looked for:",
         *(f"  {place}" for place in places),
         "If they are somewhere else, such as in a copy from your Mac, give the PATH of that"
-        f" {DATABASE_NAME}.",
+        f" {DATABASE_NAME}. For other notes, give the PATH of their folder or export.",
     )
 
 

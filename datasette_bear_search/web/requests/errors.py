@@ -15,10 +15,7 @@ from .. import turns
 T = TypeVar("T")
 Respond = Callable[..., Awaitable[Response]]
 
-NO_SIDECAR = (
-    "No notes are served here. Make an index with: datasette bear-index. "
-    "Then open it with: datasette bear-serve"
-)
+NO_SIDECAR = "No notes are served here. To index and serve yours, run: datasette bear-serve"
 FORBIDDEN = "You do not have permission to search these notes"
 CROSS_SITE = "This request came from another website, so it was refused."
 BUSY = "Too many searches are waiting. Try again in a few seconds."
