@@ -317,3 +317,14 @@ def test_escape_in_the_box_of_a_note_page_keeps_its_text(reading):
     assert reading.locator("#bear-q").input_value() == "water"
     reading.keyboard.press("Escape")
     reading.wait_for_url("**?q=water#note-*")
+
+
+def test_why_a_note_is_missing_can_be_asked_by_keyboard(page):
+    page.goto(page.url.replace("cabin", "stove"))
+    page.get_by_role("link", name="Why isn't my note here?").press("Enter")
+    field = page.get_by_label("Title of the note that isn't here")
+    expect(field).to_be_focused()
+    assert field.bounding_box()["width"] > 200
+    page.keyboard.type("Shed plans")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("“Shed plans”")).to_be_in_viewport()

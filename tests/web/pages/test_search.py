@@ -438,7 +438,7 @@ async def test_a_datasette_for_another_database_shows_no_notes(write, bear_index
     page = (await get(datasette, "/-/bear-search?q=roof")).text
     assert "There is no index of notes here yet" in page
     data = await answer(datasette, "q=roof", 404)
-    assert "datasette bear-index" in data["error"]
+    assert "datasette bear-serve" in data["error"]
     assert "/-/bear-search" not in (await get(datasette, "/")).text
     # rrf() works there; embed() doesn't exist.
     rrf = await datasette.client.get(
