@@ -25,7 +25,8 @@ def redacts(datasette: Datasette, *, by_default: bool = False) -> bool:
 
 
 def config(datasette: Datasette) -> dict[str, Any]:
-    return datasette.plugin_config(PLUGIN) or {}
+    given = datasette.plugin_config(PLUGIN)
+    return given if isinstance(given, dict) else {}  # start() refuses anything else
 
 
 def setting_list(datasette: Datasette, name: str) -> tuple[str, ...]:

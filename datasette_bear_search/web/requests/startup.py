@@ -11,7 +11,7 @@ from datasette.database import Database
 from datasette.utils import StartupError
 
 from ...embeddings import registry
-from ...index.config import PLUGIN
+from ...index.config import CONFIGURATION_KEYS, PLUGIN, did_you_mean
 from ...index.file import database as index_file
 from ...index.file import metadata, vectors
 from ...search import connection as search_connection
@@ -22,12 +22,23 @@ from . import other_databases
 from .databases import sidecar_database, sidecar_databases
 from .settings import config, redacts, setting_list
 
+SETTINGS = (
+    "sidecar", "redact", "hidden_tags", "mcp_hosts", "cross_encoder", "judgments", "files",
+    "warm_up", *CONFIGURATION_KEYS,
+)  # fmt: skip
+
 
 async def start(datasette: Datasette) -> None:
     """Attach the sidecar named in the settings, and start to load its model if they say so.
 
-    :raises StartupError: if it isn't a sidecar, or if secrets must be masked but can't be detected
+    :raises StartupError: if it isn't a sidecar, if secrets must be masked but can't be detected, or
+        for an unknown setting: a mistyped hidden_tags would hide nothing
     """
+    if not isinstance(datasette.plugin_config(PLUGIN) or {}, dict):
+        raise StartupError(f"The settings of {PLUGIN} have to be names with values.")
+    for name in config(datasette).keys() - SETTINGS:
+        question = did_you_mean(name, SETTINGS)
+        raise StartupError(f"{PLUGIN} has no setting {name!r}. {question}")
     try:
         if redacts(datasette):
             masking.require()

@@ -16,6 +16,7 @@ from datasette import hookimpl
 from datasette.app import Datasette
 from datasette.database import Database
 from datasette.plugins import pm
+from datasette.utils import StartupError
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import schema
@@ -274,6 +275,19 @@ async def test_settings_of_other_plugins_hold_for_the_index_too(path):
     await datasette.invoke_startup()
     for place in ({}, {"database": path.stem}, {"database": path.stem, "table": "notes"}):
         assert datasette.plugin_config("datasette-x", **place) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"hidden_tag": ["private"]}, "no setting 'hidden_tag'. Did you mean hidden_tags?"),
+        (["redact"], "names with values"),
+    ],
+)
+async def test_a_setting_that_would_be_ignored_is_refused(path, settings, message):
+    datasette = configured([path], {"plugins": {"datasette-bear-search": settings}})
+    with pytest.raises(StartupError, match=message):
+        await datasette.invoke_startup()
 
 
 async def test_the_configuration_that_was_given_stays_as_it_is(path):

@@ -323,8 +323,8 @@ async def test_an_unknown_id_is_a_404(serve):
 async def test_without_a_sidecar_the_page_says_what_to_run():
     datasette = Datasette([])
     path = "/-/bear-search/note/1"
-    assert "datasette bear-index" in (await answer(datasette, path, 404))["error"]
-    assert "datasette bear-index" in await main(datasette, path, 404)
+    assert "datasette bear-serve" in (await answer(datasette, path, 404))["error"]
+    assert "datasette bear-serve" in await main(datasette, path, 404)
 
 
 @pytest.mark.parametrize(("actor", "status"), [(None, 403), ("stranger", 403), ("owner", 200)])

@@ -261,8 +261,8 @@ async def test_an_unknown_id_is_a_404(serve):
 
 async def test_without_a_sidecar_the_page_says_what_to_run():
     datasette = Datasette([])
-    assert "datasette bear-index" in (await answer(datasette, 1, status=404))["error"]
-    assert "datasette bear-index" in (await get(datasette, "/-/bear-search/similar/1", 404)).text
+    assert "datasette bear-serve" in (await answer(datasette, 1, status=404))["error"]
+    assert "datasette bear-serve" in (await get(datasette, "/-/bear-search/similar/1", 404)).text
 
 
 @pytest.mark.parametrize(("actor", "status"), [(None, 403), ("stranger", 403), ("owner", 200)])
