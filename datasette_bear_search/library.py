@@ -379,7 +379,7 @@ class Library:
                 if embedder.needs_onnx_export():  # with it, the model starts within a second
                     (hooks or SILENT).on_export(embedder.name)
                     embedder.export_onnx()
-                    spelling.dictionary()  # with it, the first mistyped word takes no seconds
+            spelling.dictionary()  # with it, the first mistyped word takes no seconds
         if hooks is None and report.failures and len(report.failures) == len(selection.read):
             raise SourceError(report.failures[0].message)
         if hooks is None and report.model_failure and model is not None:

@@ -321,8 +321,11 @@ def serve(
 
 
 def _load_model(path: Path) -> None:
+    from ..search.planning import spelling
+
     if model := database.stored(path):
         get_embedder(model).warm_up()
+        threading.Thread(target=spelling.dictionary, daemon=True).start()  # made only once
 
 
 def _task(
