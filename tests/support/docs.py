@@ -52,8 +52,6 @@ def api_example() -> dict:
     for name, value in {"similarity": 0.7421, "score": 0.8556}.items():
         assert abs(row[name] - value) < 0.01, f"write {name} anew: {row[name]}"
         row[name] = value
-    row["passage"].update(sentence_start=54, sentence_end=191)
-    row["sentence"] = [54, 191]
     return answer
 
 

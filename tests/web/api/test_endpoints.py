@@ -288,6 +288,7 @@ async def test_the_description_of_the_api_is_that_of_the_code():
     assert shown == json.loads(json.dumps(openapi.description())), (
         "docs/openapi.json is old: write json.dumps(openapi.description(), indent=1) into it"
     )
+    assert ": null" not in json.dumps(shown)  # the rest of a text without quotation marks
     validator = pytest.importorskip("openapi_spec_validator", reason="needs the extra test")
     validator.OpenAPIV31SpecValidator(shown).validate()
     for name, schema in shown["components"]["schemas"].items():
