@@ -17,7 +17,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from datasette.app import Datasette
@@ -316,6 +316,14 @@ def test_programs_add_notes_and_replace_them(tmp_path):
     assert library.discard("roof", "unknown").removed == 1
     assert library.discard("stove").notes == 0
     assert (tmp_path / "notes.added.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_added_notes_may_have_python_s_dates_and_a_single_tag(tmp_path):
+    library = Library(tmp_path / "notes.db")
+    note: Any = Note("roof", "Roof", "It leaks.")
+    library.add(replace(note, tags="house", created=date(2024, 5, 1)))
+    [hit] = library.search("leaks", tags="house")
+    assert (hit.tags, hit.created[:10]) == (("house",), "2024-05-01")
 
 
 def test_added_notes_never_replace_another_source(notes):

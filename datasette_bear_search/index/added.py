@@ -69,6 +69,7 @@ def _read(file: Path) -> dict[str, bytes]:
 
 def _line(note: Note) -> bytes:
     values: dict[str, Any] = {name: getattr(note, name) for name in FIELDS}
-    values["tags"] = [tag if isinstance(tag, str) else tag.name for tag in note.tags]
+    tags = [note.tags] if isinstance(note.tags, str) else note.tags
+    values["tags"] = [tag if isinstance(tag, str) else tag.name for tag in tags]
     values = {name: value for name, value in values.items() if value or name in ("key", "body")}
-    return json.dumps(values).encode() + b"\n"
+    return json.dumps(values, default=str).encode() + b"\n"  # dates
