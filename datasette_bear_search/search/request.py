@@ -25,6 +25,7 @@ Parameters = Mapping[str, Sequence[str]]
 
 # Parameters with fixed values, the default first; and the ranges of numeric parameters.
 CHOICES = {"mode": MODES, "fusion": FUSIONS, "sort": SORTS}
+_FLAGS = {"found": ("0", "1"), "correct": ("1", "0")}
 NUMBERS = {"balance": (0.0, 1.0), "recency": (0.01, 100_000.0), "min_similarity": (0.0, 1.0)}
 
 Texts = str | Sequence[str]
@@ -110,7 +111,7 @@ def read_page_request(parameters: Parameters, size: int = PAGE_SIZE) -> SearchRe
         parameters,
         size=read_number("_size", _first(parameters, "_size"), size, 1, MAX_SIZE),
         offset=read_number("_next", _first(parameters, "_next"), 0, 0, MOST),
-        correct=_first(parameters, "correct") != "0",
+        correct=_read_choice(parameters, "correct") == "1",
     )
 
 
@@ -182,7 +183,7 @@ def read_ranking(parameters: Parameters) -> Ranking:
         sort=_read_choice(parameters, "sort"),
         recency=_read_fraction(parameters, "recency"),
         min_similarity=_read_fraction(parameters, "min_similarity"),
-        found_only=_first(parameters, "found") == "1",
+        found_only=_read_choice(parameters, "found") == "1",
     )
 
 
@@ -199,9 +200,10 @@ def read_number(name: str, text: str | None, default: int, lowest: int, highest:
 
 
 def _read_choice(parameters: Parameters, name: str) -> str:
-    chosen = _first(parameters, name) or CHOICES[name][0]
-    if chosen not in CHOICES[name]:
-        raise InvalidParameter(f"{name} must be one of {', '.join(CHOICES[name])}, not {chosen!r}")
+    choices = {**CHOICES, **_FLAGS}[name]
+    chosen = _first(parameters, name) or choices[0]
+    if chosen not in choices:
+        raise InvalidParameter(f"{name} must be one of {', '.join(choices)}, not {chosen!r}")
     return chosen
 
 

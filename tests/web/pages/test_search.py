@@ -279,6 +279,8 @@ INVALID = {
     "created_after=2024-02-30": "created_after must be a date",
     "has=wings": "has must be one of",
     "pinned=maybe": "pinned must be 1 or 0",
+    "found=true": "found must be one of 0, 1",
+    "correct=no": "correct must be one of 1, 0",
 }
 
 
