@@ -68,7 +68,7 @@ def get_kind(kind: str) -> type[Source]:
 
 
 def kind_of(location: str) -> str:
-    """Return the kind that reads a location, or raise a SourceError that describes all kinds."""
+    """Return the kind that reads a location, or raise a SourceError that names all kinds."""
     found = next((kind for kind in names() if _reads(kind, location)), "")
     # Joplin calls its database as Bear does.
     if found in ("", "bear") and (advice := _advice(location, found)):
@@ -78,9 +78,8 @@ def kind_of(location: str) -> str:
     if "://" not in location and not os.path.lexists(location):
         raise SourceError(f"There is nothing at {location}. Check the PATH.")
     raise SourceError(
-        f"Don't know how to read {location}. Supported sources:",
-        *(f"  {kind}: {describe(kind)}" for kind in names()),
-        "If it is one of these all the same, name its kind in a configuration file (--config).",
+        f"Don't know how to read {location} as any of these: {', '.join(names())}. If it is one all"
+        " the same, name its kind in a configuration file (--config)."
     )
 
 
@@ -119,12 +118,6 @@ def _advice(location: str, kind: str) -> str:
         folder = os.path.dirname(location) or "."
         return f"{location} is a single note. Give the PATH of its folder: {folder}"
     return ""
-
-
-def describe(kind: str) -> str:
-    """Return the first line of the class's docstring, which says what the kind reads."""
-    lines = (get_kind(kind).__doc__ or "").strip().splitlines()
-    return lines[0].rstrip(".") if lines else "no description"
 
 
 def default_options(kind: str) -> dict[str, Any]:

@@ -22,10 +22,7 @@ from . import other_databases
 from .databases import sidecar_database, sidecar_databases
 from .settings import config, redacts, setting_list
 
-SETTINGS = (
-    "sidecar", "redact", "hidden_tags", "mcp_hosts", "cross_encoder", "judgments", "files",
-    "warm_up", *CONFIGURATION_KEYS,
-)  # fmt: skip
+OURS = "sidecar redact hidden_tags mcp_hosts cross_encoder judgments files warm_up".split()
 
 
 async def start(datasette: Datasette) -> None:
@@ -36,9 +33,9 @@ async def start(datasette: Datasette) -> None:
     """
     if not isinstance(datasette.plugin_config(PLUGIN) or {}, dict):
         raise StartupError(f"The settings of {PLUGIN} have to be names with values.")
-    for name in config(datasette).keys() - SETTINGS:
-        question = did_you_mean(name, SETTINGS)
-        raise StartupError(f"{PLUGIN} has no setting {name!r}. {question}")
+    known = [*OURS, *CONFIGURATION_KEYS]
+    for name in config(datasette).keys() - known:
+        raise StartupError(f"{PLUGIN} has no setting {name!r}. {did_you_mean(str(name), known)}")
     try:
         if redacts(datasette):
             masking.require()
