@@ -25,7 +25,7 @@ from ..files.file_source import FileSource
 from ..files.folder import SOFTWARE
 from ..files.opening import is_zip, open_archive, open_inner
 from ..files.states import digest
-from ..folders import ParsedFile, front_matter, org
+from ..folders import ParsedFile, front_matter
 from ..folders.links import LINKED
 from ..folders.markdown import HTML, SUFFIXES, MarkdownFolder
 from ..folders.obsidian import SETTINGS_FOLDER
