@@ -22,6 +22,7 @@ exclude_patterns = ["_build"]
 copybutton_prompt_text = "$ "
 
 autodoc_typehints = "description"
+autoclass_content = "both"
 autodoc_member_order = "bysource"
 
 html_theme = "furo"
