@@ -14,6 +14,7 @@ from typing import Any, cast
 from ..hookspecs import hooks
 from .base import Source, SourceConfig, SourceError
 from .checks import responsible_for
+from .files.states import explained
 
 # Name → the path of the class. The first kind that reads a location gets it, so special ones come
 # before general ones. Plugins come before all of these, because somebody installed them on purpose.
@@ -77,6 +78,12 @@ def kind_of(location: str) -> str:
         return found
     if "://" not in location and not os.path.lexists(location):
         raise SourceError(f"There is nothing at {location}. Check the PATH.")
+    try:
+        os.scandir(location).close()
+    except PermissionError as error:
+        raise explained(location, error) from None
+    except OSError:  # a file or an address
+        pass
     raise SourceError(
         f"Don't know how to read {location} as any of these: {', '.join(names())}. If it is one all"
         " the same, name its kind in a configuration file (--config)."

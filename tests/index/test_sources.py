@@ -4,6 +4,7 @@ Tests ``index/selection.py``, ``index/file/sources.py``, ``sources/``, ``sources
 ``sources/checks.py``, ``sources/registry.py`` and ``sources/formats/markdown_metadata.py``.
 """
 
+import errno
 import json
 import os
 import re
@@ -26,10 +27,11 @@ from datasette.plugins import pm
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import freshness
 from datasette_bear_search.notes import Note, Tag
+from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.formats.documents import html_to_markdown
 from datasette_bear_search.sources.formats.markdown_metadata import note_from_markdown
-from datasette_bear_search.sources.registry import OUR_KINDS, get_kind, names
+from datasette_bear_search.sources.registry import OUR_KINDS, get_kind, kind_of, names
 from tests.support.bear_libraries import bear_library, day, edit
 from tests.support.exports import folder_of
 from tests.support.index_files import rows, titles
@@ -171,6 +173,15 @@ def test_folders_are_named_after_themselves(index, tmp_path, sidecar_path):
     (folder / "soup.md").write_text("# Soup\n\nLentils.")
     index(folder)
     assert rows(sidecar_path, "select name, kind from sources") == [("my-recipes", "markdown")]
+
+
+def test_a_folder_that_may_not_be_read_gives_an_error_that_says_so(tmp_path, monkeypatch):
+    def refuse(path: str) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(SourceError, match="You may not read"):
+        kind_of(str(tmp_path))
 
 
 def test_a_path_that_no_kind_reads_gives_an_error_that_lists_the_kinds(index, tmp_path):
