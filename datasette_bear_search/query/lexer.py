@@ -10,6 +10,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from ..text.folding import joined
 from ..text.languages import is_symbol, is_word
 from .filters import operators
 
@@ -73,7 +74,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str) -> list[Token]:
-    return _Lexer(text.translate(QUOTES)).read()
+    return _Lexer(joined(text).translate(QUOTES)).read()
 
 
 class _Lexer:
