@@ -233,6 +233,13 @@ def test_query_of_symbols_is_close_to_nothing(bilingual):
     assert by_kind(bilingual.search("→ tools", mode="hybrid"))[True] == ["Shed"]
 
 
+def test_notes_far_away_are_not_found_before_a_threshold_is_measured(bilingual):
+    edit(bilingual.path, "delete from meta where key = 'thresholds'")
+    response = bilingual.search("where is the hut with the tools", mode="hybrid")
+    assert by_kind(response)[True] == ["Shed"]
+    assert response.results.plan.threshold == 0.3
+
+
 def test_nothing_is_close_if_only_foreign_notes_are_near(bilingual):
     edit(bilingual.path, "update meta set value = ? where key = 'thresholds'", '{"en": 0.98}')
     response = bilingual.search("where is the hut with the tools", mode="hybrid")
