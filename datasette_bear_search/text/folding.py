@@ -47,11 +47,11 @@ _LOOSE = re.compile("[\u0300-\u036f\u0653-\u0655]+")
 # Of the alphabets in which people leave them out: not of й, which is another letter than и.
 _ACCENTS = re.compile("(?<=[a-z\u0370-\u03ff])[\u0300-\u036f]+")
 _APOSTROPHES = re.compile("[\u02b9-\u02bf\u02c8]")
-# The blank after the prefix of a Persian verb, and before a plural's ending.
-_PERSIAN_BLANK = r"(?<=\bمی) (?=\w)|(?<=\bنمی) (?=\w)|(?<=\w) (?=هایی?\b)"
 # Inside words: a joiner of letters (but not of emoji), and Catalan's dot.
-_INVISIBLE = re.compile(f"\u200d(?=\\w)|(?<=[lL])\u00b7(?=[lL])|{_PERSIAN_BLANK}")
+_INVISIBLE = re.compile("\u200d(?=\\w)|(?<=[lL])\u00b7(?=[lL])")
 _WORD_JOINER = "\u2060"
+# The blank after the prefix of a Persian verb, and before a plural's ending.
+_PERSIAN_BLANK = re.compile(r" (?:(?<=\bمی )|(?<=\bنمی ))(?=\w)| (?<=\w )(?=هایی?\b)")
 
 
 class Normalized(NamedTuple):
@@ -78,8 +78,8 @@ def normalized(text: str) -> str:
     """
     if is_normal(text):
         return text
-    joined = _with_forms(_normal, _INVISIBLE.sub(_WORD_JOINER, text))
-    return _LOOSE.sub("", unicodedata.normalize("NFC", joined))
+    formed = _with_forms(_normal, _INVISIBLE.sub(_WORD_JOINER, joined(text)))
+    return _LOOSE.sub("", unicodedata.normalize("NFC", formed))
 
 
 def is_normal(text: str) -> bool:
@@ -93,7 +93,7 @@ def normalized_with_places(text: str) -> Normalized:
         return Normalized(text, None)
     parts: list[str] = []
     places: list[int] = []
-    for cluster in _CLUSTER.finditer(_INVISIBLE.sub(_WORD_JOINER, text)):
+    for cluster in _CLUSTER.finditer(_INVISIBLE.sub(_WORD_JOINER, joined(text))):
         part = normalized(cluster[0])
         parts.append(part)
         places += [cluster.start()] * len(part)
@@ -115,7 +115,7 @@ def plain(word: str) -> str:
 
 def joined(text: str) -> str:
     """Return a text of the same length whose Persian words are one each, as in می‌خواهم."""
-    return text if text.isascii() else re.sub(_PERSIAN_BLANK, "\u200c", text)
+    return _PERSIAN_BLANK.sub("\u200c", text) if "ی" in text else text
 
 
 def typed_forms(word: str) -> set[str]:

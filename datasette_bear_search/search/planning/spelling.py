@@ -224,6 +224,8 @@ def _as_written(connection: sqlite3.Connection, word: str) -> str:
     """
     found: Counter[str] = Counter()
     for (text,) in connection.execute(sql, [f'"{word}"']):
+        if re.search(rf"\b{word}\b", text):
+            return word  # as are most, and to normalize a long note takes half a second
         found.update(re.findall(rf"\b{word}\b", folding.normalized(text), re.IGNORECASE))
     return word if word in found else max(found, key=found.__getitem__, default=word)
 
