@@ -130,6 +130,7 @@ class _Lexer:
             return following == "(" or bool(self.single_quote(place))
         word = self.text[place : place + _LONGEST_OPTION + 1].split(" ")[0]
         is_option = len(word) <= _LONGEST_OPTION and word.isascii() and word.isalnum()
+        is_option = is_option and (len(word) == 1 or not word.isupper())  # -AI, -EU
         return following.isalpha() and not is_option
 
     def filter(self, start: int, at: int) -> Token | None:
