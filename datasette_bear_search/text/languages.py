@@ -110,11 +110,6 @@ def is_word(text: str) -> bool:
     return bool(text) and all(map(WORD.match, text))
 
 
-def is_stop_word(word: str) -> bool:
-    """Return whether a word is a stop word in any language."""
-    return any(word.lower() in words for words in STOP_WORDS.values())
-
-
 def is_symbol(sign: str) -> bool:
     """Return whether a character, or a flag, is a symbol that can be searched for."""
     return _is_sign(sign[0]) and not _NO_SYMBOL.match(sign)

@@ -125,7 +125,11 @@ class QueryWords:
             elif notes:
                 has_rare = True
             elif is_one:
-                (common if languages.is_stop_word(word) else unknown).append(word)
+                unknown.append(word)
+        # The query may be in a language that the notes aren't in.
+        if unknown and (own := languages.likely(query.text.split(), languages.STOP_WORDS)):
+            common += [word for word in unknown if word.lower() in languages.STOP_WORDS[own]]
+            unknown = [word for word in unknown if word not in common]
         uncertain: dict[str, tuple[str, ...]] = {}
         for word in unknown:
             # Numbers and words of a sentence count as complete, except for the last word. As
