@@ -110,8 +110,9 @@ def _responses(
     for text, response in found.items():
         if unfiltered := response.results.unfiltered:
             wider = library.search(unfiltered.text, **options)
-            notices = (_UNFILTERED.format(unfiltered.without), *wider.notices)
-            found[text] = replace(wider, notices=notices)
+            why = [it for it in response.notices if it != unfiltered.notice]  # no such tag
+            notices = [*why, _UNFILTERED.format(unfiltered.without), *wider.notices]
+            found[text] = replace(wider, notices=tuple(dict.fromkeys(notices)))
         elif options["found"] and options["mode"] not in ("semantic", "like"):
             # A name that no note has mustn't hide what the notes say about the other words.
             some_words = options | {"mode": "keyword", "found": False}

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import Library
+from ..embeddings import registry
 from ..embeddings.registry import get_embedder, with_choice
 from ..index import config, selection
-from ..index.file import database, schema
+from ..index.file import database, metadata, schema
 from ..notes import ForeseenError, counted
 from ..processes import is_in_uv_cache, user_folder
 from ..service import PORT
@@ -348,7 +349,9 @@ def _task(
         model = with_choice(model, **configuration.prompts)
     present, chosen = library.embedder(), library.embedder(model) if model else None
     names = [each.name for each in (chosen, present) if each is not None]
-    return Task(configs, *names) if names else Task(configs, None)
+    if names and database.stored(path, metadata.NEXT_MODEL):
+        names.append(database.stored(path) or registry.default_model())
+    return Task(configs, *list(dict.fromkeys(names))[:2]) if names else Task(configs, None)
 
 
 @contextmanager

@@ -163,7 +163,7 @@ LONG_NUMBER = 5
 SHORTEST_CODE = 4
 
 # Signs inside identifiers. Ordinary words have other signs: don't, a…b, this—that.
-_JOINING = set("-‐‑./\\:_@+#&=~%")
+_JOINING = set("-‐‑./\\:_@+#&=~%>")
 # These also join ordinary words: well-known, and/or.
 _HYPHENS = set("-‐‑/")
 # Every datasette command imports this module, so patterns are compiled only when they are used.

@@ -10,6 +10,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from ..text.folding import joined
 from ..text.languages import is_symbol, is_word
 from .filters import operators
 
@@ -73,7 +74,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str) -> list[Token]:
-    return _Lexer(text.translate(QUOTES)).read()
+    return _Lexer(joined(text).translate(QUOTES)).read()
 
 
 class _Lexer:
@@ -129,6 +130,7 @@ class _Lexer:
             return following == "(" or bool(self.single_quote(place))
         word = self.text[place : place + _LONGEST_OPTION + 1].split(" ")[0]
         is_option = len(word) <= _LONGEST_OPTION and word.isascii() and word.isalnum()
+        is_option = is_option and (len(word) == 1 or not word.isupper())  # -AI, -EU
         return following.isalpha() and not is_option
 
     def filter(self, start: int, at: int) -> Token | None:

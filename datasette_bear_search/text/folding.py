@@ -16,14 +16,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 # Increase this when one of the functions returns another text.
-RULES = 1
+RULES = 2
 
 # Letters whose plain form is neither in Unicode's data nor in their names.
 _PLAIN = {
     "œ": "oe", "æ": "ae", "ð": "d", "þ": "th", "ı": "i", "ß": "ss", "ŋ": "n", "ĸ": "k", "ə": "e",
     "ё": "е", "ς": "σ",
-    # Arabic and Persian keyboards have different keys for the same letter; hamza is left out.
-    "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك",
+    # Arabic, Persian and Urdu keyboards have different keys for a letter; hamza is left out.
+    "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ؤ": "و", "ئ": "ي", "ى": "ي", "ی": "ي", "ک": "ك",
+    "ة": "ه", "ۀ": "ه", "ہ": "ه", "ۂ": "ه", "ۃ": "ه",
 }  # fmt: skip
 _WITH_A_MARK = re.compile("LATIN (?:SMALL|CAPITAL) LETTER ([A-Z]) WITH ")
 # What is typed for these letters on keyboards that don't have them.
@@ -41,14 +42,16 @@ _JOINING = re.compile(
 )
 # A character with those that may be joined to it.
 _CLUSTER = re.compile(f"(?s:.){_JOINING.pattern}*")
-# Marks of no letter, such as the stress in Russian dictionaries.
-_LOOSE = re.compile("[\u0300-\u036f]+")
+# Marks of no letter, such as the stress in Russian dictionaries and Persian's hamza.
+_LOOSE = re.compile("[\u0300-\u036f\u0653-\u0655]+")
 # Of the alphabets in which people leave them out: not of й, which is another letter than и.
 _ACCENTS = re.compile("(?<=[a-z\u0370-\u03ff])[\u0300-\u036f]+")
 _APOSTROPHES = re.compile("[\u02b9-\u02bf\u02c8]")
 # Inside words: a joiner of letters (but not of emoji), and Catalan's dot.
 _INVISIBLE = re.compile("\u200d(?=\\w)|(?<=[lL])\u00b7(?=[lL])")
 _WORD_JOINER = "\u2060"
+# The blank after the prefix of a Persian verb, and before a plural's ending.
+_PERSIAN_BLANK = re.compile(r" (?:(?<=\bمی )|(?<=\bنمی ))(?=\w)| (?<=\w )(?=هایی?\b)")
 
 
 class Normalized(NamedTuple):
@@ -75,8 +78,8 @@ def normalized(text: str) -> str:
     """
     if is_normal(text):
         return text
-    joined = _with_forms(_normal, _INVISIBLE.sub(_WORD_JOINER, text))
-    return _LOOSE.sub("", unicodedata.normalize("NFC", joined))
+    formed = _with_forms(_normal, _INVISIBLE.sub(_WORD_JOINER, joined(text)))
+    return _LOOSE.sub("", unicodedata.normalize("NFC", formed))
 
 
 def is_normal(text: str) -> bool:
@@ -90,7 +93,7 @@ def normalized_with_places(text: str) -> Normalized:
         return Normalized(text, None)
     parts: list[str] = []
     places: list[int] = []
-    for cluster in _CLUSTER.finditer(_INVISIBLE.sub(_WORD_JOINER, text)):
+    for cluster in _CLUSTER.finditer(_INVISIBLE.sub(_WORD_JOINER, joined(text))):
         part = normalized(cluster[0])
         parts.append(part)
         places += [cluster.start()] * len(part)
@@ -110,6 +113,11 @@ def plain(word: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", letters))
 
 
+def joined(text: str) -> str:
+    """Return a text of the same length whose Persian words are one each, as in می‌خواهم."""
+    return _PERSIAN_BLANK.sub("\u200c", text) if "ی" in text else text
+
+
 def typed_forms(word: str) -> set[str]:
     """Return what is typed for a word where a keyboard lacks its letters: also Waerme."""
     return {plain(word), plain(normalized(word).lower().translate(_DIGRAPHS))}
@@ -124,7 +132,7 @@ def _with_forms(form_of: Callable[[str], str], text: str) -> str:
 
 @lru_cache(None)
 def _is_normal(character: str) -> bool:
-    may_join = character in "\u200d\u00b7" or _JOINING.match(character)
+    may_join = character in "\u200d\u00b7ی" or _JOINING.match(character)
     return not may_join and _normal(character) == character
 
 

@@ -180,6 +180,32 @@ async def test_several_phrasings_give_one_list_of_notes(call):
     assert page["next_offset"] == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "notices"),
+    [
+        (
+            {"query": "roof tag:cabbin"},
+            [
+                "Did you mean “roof tag:cabin”?",
+                "No note has the tag “cabbin”.",
+                "No note fits “#cabbin”. Without it, these are the results.",
+            ],
+        ),
+        (
+            {"query": "roof", "filters": {"tag": "cabbin"}},
+            [
+                "No note has the tag “cabbin”. Did you mean “cabin”?",
+                "No note fits these filters. Without them, these are the results.",
+            ],
+        ),
+    ],
+)
+async def test_a_notice_says_that_no_note_has_a_tag(call, arguments, notices):
+    data = await call("search_notes", **arguments)
+    assert data["notes"][0]["title"] == "Cabin roof"
+    assert data["notices"] == notices
+
+
 async def test_a_notice_of_one_phrasing_names_it(call):
     data = await call("search_notes", queries=["roof", "flashign"], mode="keyword")
     assert any(notice.startswith("“flashign”: No note has") for notice in data["notices"])

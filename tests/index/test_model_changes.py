@@ -14,10 +14,10 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search import Library
-from datasette_bear_search.cli import doctor
+from datasette_bear_search.cli import doctor, serve
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.embeddings.base import ModelFacts
+from datasette_bear_search.embeddings.base import ModelFacts, ModelUnavailable
 from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.index.file import database, metadata, vectors
 from datasette_bear_search.index.run import embedding
@@ -99,6 +99,34 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(indexed):
         assert metadata.get_meta(connection, metadata.NEXT_MODEL) is None
         sql = "select count(*) from sqlite_master where name = ?"
         assert connection.execute(sql, [vectors.NEXT_VECTORS]).fetchone() == (0,)
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["new index", "index with vectors"])
+def test_a_run_that_was_stopped_before_it_had_the_model_remembers_it(indexed, is_first):
+    def stop(report):
+        raise Stopped
+
+    [source] = indexed.known_sources()[0]
+    if is_first:
+        indexed.path.unlink()
+    with pytest.raises(Stopped):
+        indexed.index(source, model=OTHER, yes=True, hooks=Hooks(on_text=stop))
+    findings = {each.name: each.says for each in doctor.examine(indexed.path)["Index"]}
+    assert is_first or f"changes to the model {OTHER}" in findings["change"]
+    task = serve._task(indexed.path, None, [])
+    assert (task.model, task.fallback) == (OTHER, TINY)
+    indexed.index()
+    assert state(indexed) == (OTHER, 0, 128)
+
+
+def test_a_model_that_cannot_be_had_is_forgotten(indexed, monkeypatch):
+    def refuse(self):
+        raise ModelUnavailable("The hub can't be reached.")
+
+    monkeypatch.setattr(OtherEmbedder, "load", refuse)
+    with pytest.raises(ModelUnavailable):
+        indexed.index(model=OTHER, yes=True)
+    assert indexed.embedder().name == TINY
 
 
 def test_naming_the_present_model_ends_the_change(indexed):

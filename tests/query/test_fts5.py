@@ -8,6 +8,7 @@ from datasette_bear_search.query.fts5 import is_compound, is_identifier
     "978-0-306-40615-7 0306406152 080442957X 2024-05-31 31.12.2024 5/31/2024 10:30 v1.2 3.11 24/7 "
     "report.pdf node.js example.com https://example.com/a?b=1 anna@example.com src/main.py "
     "C:\\temp std::vector SQLITE_BUSY 0x80070057 E404 GPT4 utf8 covid19 COVID-19 AT&T note:foo "
+    "foo->bar a=>bc "
     "550e8400-e29b-41d4-a716-446655440000 "
     "C++ C# F# A+ notepad++ .NET .gitignore @anna $HOME --force #48213 2024Q1".split(),
 )

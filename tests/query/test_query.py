@@ -593,3 +593,7 @@ def test_a_word_that_fts5_can_find_is_searched_for(text):
 )
 def test_options_of_commands_are_not_exclusions(text):
     assert parse(text).filters.excluded == ()
+
+
+def test_an_abbreviation_can_be_excluded():
+    assert parse("tools -AI").filters.excluded == ("AI",)

@@ -689,12 +689,6 @@ def test_threshold_is_measured_again_once_a_twentieth_of_the_passages_is_new(
     assert (library.search("oak").results.plan.threshold != 0.1) == is_measured_again
 
 
-def test_until_it_is_measured_the_threshold_is_a_usual_one(tmp_path):
-    library = indexed(tmp_path, FOREST)
-    edit(library.path, "delete from meta where key = 'thresholds'")
-    assert library.search("oak").results.plan.threshold == 0.36
-
-
 # Where a query for a note has to be, so that so many notes are nearer, if there is one every ten
 # degrees: rank → degrees.
 BESIDE = {1: 0, 2: 6, 3: 11, 4: 16}

@@ -38,6 +38,13 @@ def library(index_notes, monkeypatch) -> Library:
     return Library(index_notes(NOTES))
 
 
+def test_a_stop_word_of_a_language_that_no_note_is_in_does_not_lack(library):
+    response = library.search("was ist über rate")
+    assert response.results.found == 2
+    assert response.hits[0].missing == ()
+    assert library.search("war rate").hits[0].missing == ("war",)  # German for was
+
+
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
 def test_result_names_the_word_that_it_lacks(library, mode):
     response = library.search("mortgage rate", mode=mode)

@@ -9,6 +9,7 @@ import json
 import pytest
 from datasette.app import Datasette
 
+from datasette_bear_search import Library
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.run import calibration
 from datasette_bear_search.search.planning import planner
@@ -204,3 +205,14 @@ async def test_one_of_the_words_of_a_question_is_not_enough(datasette, monkeypat
     # Of two words that are as rare as each other, either suffices.
     few = await answer(datasette, q="garden productivity", mode="hybrid")
     assert {"House", "Productivity"} <= {row["title"] for row in few["rows"] if row["is_found"]}
+
+
+def test_a_word_that_most_notes_have_counts_beside_another_keyword(index_notes):
+    notes = [
+        BearNote(f"# Note {n}\n\nOn email {n}, and once more email.", created=day(n % 28 + 1))
+        for n in range(220)
+    ]
+    both = BearNote("# Plan\n\nAll about email marketing.")
+    apart = BearNote("# Shop\n\nMarketing of marketing, by email for marketing.")
+    library = Library(index_notes([apart, *notes, both], "--no-semantic"))
+    assert library.search("email marketing").hits[0].title == "Plan"

@@ -23,7 +23,7 @@ from datasette_bear_search.index.file import database
 from datasette_bear_search.index.run import calibration, indexer
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.sources.bear import BearLibrary
-from tests.support.bear_libraries import bear_library, edit
+from tests.support.bear_libraries import bear_library, day, edit
 from tests.support.chosen_vectors import ChosenVectors
 from tests.support.index_files import rows
 from tests.support.tiny_embedder import TINY, TinyEmbedder
@@ -79,6 +79,15 @@ def test_passage_that_the_model_does_not_know_has_no_vector_and_does_not_wait_fo
     [finding] = (each for each in doctor.examine(sidecar_path)["Index"] if each.name == "vectors")
     assert finding.ok is None
     assert "1 passage can only be found by words" in finding.says
+
+
+def test_empty_note_has_no_vector_and_is_found_by_nothing(write, bear_index, sidecar_path):
+    write(ROOF, BearNote("---"), BearNote("# c", created=day(2)))
+    assert "doesn't know" not in bear_index().output
+    assert sorted(vector_states(sidecar_path)) == ["embedded", "empty", "empty"]
+    with Library(sidecar_path) as library:
+        assert [hit.title for hit in library.search('"unclosed')] == ["Roof"]
+        assert library.index().pending == 0
 
 
 @pytest.mark.asyncio
@@ -222,6 +231,13 @@ def test_query_of_symbols_is_close_to_nothing(bilingual):
     for text in ("→", "+ §", "🦷"):
         assert by_kind(bilingual.search(text, mode="hybrid"))[True] == []
     assert by_kind(bilingual.search("→ tools", mode="hybrid"))[True] == ["Shed"]
+
+
+def test_notes_far_away_are_not_found_before_a_threshold_is_measured(bilingual):
+    edit(bilingual.path, "delete from meta where key = 'thresholds'")
+    response = bilingual.search("where is the hut with the tools", mode="hybrid")
+    assert by_kind(response)[True] == ["Shed"]
+    assert response.results.plan.threshold == 0.33
 
 
 def test_nothing_is_close_if_only_foreign_notes_are_near(bilingual):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import string
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any
@@ -11,7 +12,7 @@ from ...sqlite import insert_rows, sqlite3
 from ..run.chunking import MAX_TOKENS, Passage, line_hashes, passages, without_shared
 from . import vectors
 from .metadata import get_meta, number, set_meta
-from .schema import LINES, MAX_EMBEDDED, OVER_LIMIT, PENDING, SHARED_LINES
+from .schema import EMPTY, LINES, MAX_EMBEDDED, OVER_LIMIT, PENDING, SHARED_LINES
 
 # Increase it when passages are cut or cleaned differently, so that every note is cut again.
 PASSAGE_VERSION = 3
@@ -27,9 +28,12 @@ LONG_NOTE = 100_000
 # A line or heading that at least this many notes have is part of a template: it isn't embedded, and
 # is hardly ever the sentence that answers a query.
 SHARED_BY = 5
+# In bytes, because a Chinese character is a word. A shorter text isn't embedded.
+SHORTEST_BYTES = 3
 # First passages of a note whose lines are counted.
 MAX_TEMPLATE = 200
 
+_NO_WORDS = string.punctuation + string.whitespace
 _PLACE_COLUMNS = "position heading start length text_kind line text".split()
 STORED_COLUMNS = ("note_id", *_PLACE_COLUMNS, "content_hash", "vector_state")
 
@@ -100,6 +104,8 @@ def passage_rows(whole: Sequence[Passage], shared: Set[int], body: str) -> list[
         text = body[each.start : end] if is_long else None
         place = each.position, heading, each.start, length
         state = PENDING if each.position < MAX_EMBEDDED else OVER_LIMIT
+        # The vector of "c", of an empty note, is near those of all rare words.
+        state = state if len(each.text.strip(_NO_WORDS).encode()) >= SHORTEST_BYTES else EMPTY
         rows.append((*place, each.text_kind, line, text, each.content_hash, state))
     return rows
 

@@ -34,9 +34,10 @@ SPELLINGS = "_spellings"
 # Embedded passages of a note: enough for a novel of 100,000 words. Later text is found only by its
 # words. Without this limit, a log of 20 MB would have as many passages as 20,000 notes.
 MAX_EMBEDDED = 1000
-# The values of ``passages.vector_state``: it waits for a vector, has one, is after MAX_EMBEDDED, or
-# the model made none for its text.
-PENDING, EMBEDDED, OVER_LIMIT, REFUSED = "pending", "embedded", "over_limit", "refused"
+# The values of ``passages.vector_state``: it waits for a vector, has one, is after MAX_EMBEDDED,
+# has no word, or the model made none for its text.
+PENDING, EMBEDDED, OVER_LIMIT, EMPTY = "pending", "embedded", "over_limit", "empty"
+REFUSED = "refused"
 # The values of ``passages.text_kind``: the note's own, from many notes, or too short to compare.
 OWN_TEXT, TEMPLATE_TEXT, SHORT_TEXT = "own", "template", "short"
 # The number of notes with each stem, and with each word.

@@ -169,7 +169,8 @@ create table passages (
   start integer,
   length integer,
   content_hash text,
-  vector_state text,  -- 'pending', 'embedded', 'over_limit' (too late in a huge note), 'refused'
+  -- 'pending', 'embedded', 'over_limit' (too late in a huge note), 'empty', 'refused'
+  vector_state text,
   text_kind text,  -- 'own', 'template' (many notes have this text), 'short' (too short to compare)
   line integer,  -- its first line in the note, from 1
   -- Long notes only: the text up to the next passage, as reading the note takes too long.

@@ -12,7 +12,7 @@ from ...sqlite import sqlite3
 from ..file import database, metadata, vectors
 from ..file import passages as stored_passages
 from ..file.database import transaction
-from ..file.metadata import get_meta, set_meta
+from ..file.metadata import NEXT_FINGERPRINT, NEXT_MODEL, get_meta, set_meta
 from ..file.schema import PENDING
 from . import calibration
 from .chunking import passages, without_shared
@@ -39,6 +39,9 @@ class VectorRun:
         try:
             self._write(verify_model=verify_model)
         except ModelUnavailable as error:
+            if get_meta(self.connection, NEXT_FINGERPRINT) == "":  # it was never loaded
+                with transaction(self.connection):
+                    vectors.drop_next(self.connection)
             state = database.read_state(self.connection)
             consequence = "what is new is found by its words only"
             if not state.has_vectors:
@@ -89,7 +92,7 @@ class VectorRun:
             if is_new and get_meta(connection, "fingerprint") != embedder.fingerprint:
                 vectors.drop(connection)
                 set_meta(connection, **about_model)
-            if not is_new and verify_model:
+            if not is_new and (verify_model or get_meta(connection, NEXT_MODEL) == embedder.name):
                 vectors.drop_next(connection)  # the person stays with the present model
             stored_passages.update_passages(connection, embedder.max_tokens)
             # This depends on the number of passages, so it comes last.

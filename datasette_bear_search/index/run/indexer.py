@@ -23,7 +23,7 @@ from ...sources.base import SourceConfig, SourceError
 from ...sources.files import readonly
 from ...sqlite import sqlite3
 from .. import restricted
-from ..file import database, metadata, schema, sources
+from ..file import database, metadata, schema, sources, vectors
 from ..file import notes as stored_notes
 from ..file.database import transaction
 from ..file.metadata import get_meta, set_meta
@@ -104,6 +104,8 @@ def update(
             )
             snapshots = []
         known_ids = empty(connection) if rebuild and not report.failures else {}
+        if embedder is not None:
+            _remember_model(connection, embedder.name)
         text = TextRun(connection, report, hooks, known_ids, {} if yes else stored)
         text.write(snapshots, list(remove), tidy=tidy)
         errors = {each.source: each[1:] for each in [*report.failures, *report.kept]}
@@ -176,6 +178,14 @@ def empty(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
         set_meta(connection, **{stored_notes.LAST_ID: max(known_ids.values(), default=0)})
     connection.execute("pragma foreign_keys = on")
     return known_ids
+
+
+def _remember_model(connection: sqlite3.Connection, model: str) -> None:
+    """Note a model that a person chose, in case the run is stopped before it has been loaded."""
+    present = get_meta(connection, "model") or registry.default_model()
+    if model not in (present, get_meta(connection, metadata.NEXT_MODEL)):
+        with transaction(connection):
+            vectors.begin_next(connection, model, fingerprint="")
 
 
 def _end(path: Path, connection: sqlite3.Connection, report: Report, *, has_model: bool) -> None:

@@ -19,6 +19,7 @@ from ..file import passages as stored_passages
 from ..file.database import transaction
 from ..file.metadata import get_meta, mark_changed, set_meta
 from ..file.sources import StoredSource
+from ..file.spellings import update_spellings
 from .changes import Diff, Snapshot, diff, missing, reader_version
 from .report import Failure, Hooks, Report
 
@@ -193,6 +194,7 @@ def _update_words(connection: sqlite3.Connection) -> None:
     version = words_version()
     if get_meta(connection, "words_version") != version:
         schema.refill_words(connection)
+        update_spellings(connection)
         set_meta(connection, words_version=version)
 
 

@@ -125,7 +125,7 @@ def find_similar(
         return None
     obstacle = _obstacle(connection, note_id)
     parts = [RELATED, SIMILAR if obstacle is None else NO_SIMILAR, SCORED]
-    threshold = planner.threshold(connection, found[1]) or 0.0
+    threshold = planner.threshold(connection, found[1])
     values = {"note": note_id, "size": size, "unlinked": int(unlinked)}
     sql = statement_sql(parts, SIMILAR_ROWS_SQL)
     statement = Statement(sql, {**values, "threshold": threshold})

@@ -81,6 +81,10 @@ def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[lis
             if near and (text := with_value(query.text, name, value, near)) != query.text:
                 offers.append(text)
                 near = None
+            elif f"#{value}" in query.text and has_any(
+                connection, Filters(required=fts5.quoted(value))
+            ):
+                offers.append(query.text.replace(f"#{value}", value))  # of a program: #include
             asked = f" Did you mean “{near}”?" if near else ""
             notices.append(f"No note has the {name} “{value}”.{asked}")
     dated = {"created_after", "created_before"} & query.filters.values.keys()

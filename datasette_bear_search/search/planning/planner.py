@@ -52,6 +52,9 @@ BALANCES = {
 WEAK_BALANCE = 0.25
 # No similarity is so high.
 NOTHING_IS_CLOSE = 2.0
+# The threshold until the first vectors of an index are complete, and measured: five collections
+# have .26 to .39.
+UNMEASURED_THRESHOLD = 0.33
 # A query of more words is a sentence, even with an identifier or a phrase (+.001 on Chroma).
 MAX_KEYWORDS = 2
 
@@ -344,9 +347,8 @@ def _balance(shape: str, is_weak: bool) -> float:
     return min(BALANCES[shape], WEAK_BALANCE) if is_weak else BALANCES[shape]
 
 
-def threshold(connection: sqlite3.Connection, language: str | None) -> float | None:
-    """Return the threshold for queries in a language; for others, the highest; or None."""
-    measured = metadata.get_meta(connection, metadata.THRESHOLDS) or UNMEASURED_THRESHOLD
-    stored = metadata.json_value(measured, dict)
+def threshold(connection: sqlite3.Connection, language: str | None) -> float:
+    """Return the threshold for queries in a language; for others, the highest."""
+    stored = metadata.json_value(metadata.get_meta(connection, metadata.THRESHOLDS) or "{}", dict)
     known = {name: metadata.number(str(value)) for name, value in stored.items()}
-    return known.get(language or "", max(known.values(), default=None))
+    return known.get(language or "", max(known.values(), default=UNMEASURED_THRESHOLD))

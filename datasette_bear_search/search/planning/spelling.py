@@ -182,9 +182,6 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     if not near:
         return None
     fewest = min(distance for distance, _ in near.values())
-    model = metadata.get_meta(connection, "model")
-    if fewest > 1 and registry.is_token(model, word):
-        return None  # a real word two edits away, such as "password" from "passport"
     found = sorted(
         (form for form, (distance, _) in near.items() if distance == fewest),
         # Prefer swapped letters, then the same first letter, which people usually get right.
@@ -196,6 +193,11 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
         ),
     )
     lower = word.lower()
+    is_slip = fewest == 1 and _is_slip(typed, found[0])
+    model = metadata.get_meta(connection, "model")
+    is_word = registry.is_token(model, lower) or _is_in_dictionary(lower)
+    if is_word and not is_slip:
+        return None  # "cold" isn't "could", nor "password" "passport"
     spelled = [
         min(notes, key=lambda each: (OSA.distance(lower, each), -notes[each]))
         for notes in (near[form][1] for form in found[:MAX_CORRECTIONS])
@@ -204,12 +206,11 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     # Nobody types an accent by accident.
     accents = {letter for letter in lower if not letter.isascii()}
     is_sure = (
-        fewest == len({stem for form in found for stem in stems(form)}) == 1
-        and _is_slip(typed, found[0])
+        is_slip
+        and len({stem for form in found for stem in stems(form)}) == 1
         and accents <= {*spelled[0]}
         and (word.islower() or (word.istitle() and written[0].istitle()))
-        and not registry.is_token(model, lower)
-        and not _is_in_dictionary(lower)
+        and not is_word
     )
     return Correction(tuple(written), is_sure)
 
@@ -223,6 +224,8 @@ def _as_written(connection: sqlite3.Connection, word: str) -> str:
     """
     found: Counter[str] = Counter()
     for (text,) in connection.execute(sql, [f'"{word}"']):
+        if re.search(rf"\b{word}\b", text):
+            return word  # as are most, and to normalize a long note takes half a second
         found.update(re.findall(rf"\b{word}\b", folding.normalized(text), re.IGNORECASE))
     return word if word in found else max(found, key=found.__getitem__, default=word)
 

@@ -120,11 +120,16 @@ class QueryWords:
             is_one = len(self._counts(word)) == 1
             if notes and is_one:
                 is_common = self._notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * self._notes
-                (common if is_common else known).append(word)
+                # Of a few keywords, each matters, at least beside the others: "email marketing".
+                (common if is_common and is_sentence else known).append(word)
             elif notes:
                 has_rare = True
             elif is_one:
                 unknown.append(word)
+        # The query may be in a language that the notes aren't in.
+        if unknown and (own := languages.likely(query.text.split(), languages.STOP_WORDS)):
+            common += [word for word in unknown if word.lower() in languages.STOP_WORDS[own]]
+            unknown = [word for word in unknown if word not in common]
         uncertain: dict[str, tuple[str, ...]] = {}
         for word in unknown:
             # Numbers and words of a sentence count as complete, except for the last word. As

@@ -123,11 +123,16 @@ def _shares_of_words(spans: Sequence[Span], pattern: re.Pattern[str], text: str)
     """Return each sentence's share of the query's words; rare words weigh more."""
     starts = [start for start, _ in spans]
     having: dict[str, set[int]] = {}
+    beside: dict[str, set[int]] = {}
     # Faster than IGNORECASE. Offsets stay the same: lower() changes only the length of İ.
-    for match in pattern.finditer(text.replace("İ", "I").lower()):
+    for match in pattern.finditer(text.replace("İ", "I").lower()) if spans else ():
         place = bisect(starts, match.start()) - 1
         if place >= 0 and match.end() <= spans[place][1]:
             having.setdefault(match[0], set()).add(place)
+        else:
+            beside.setdefault(match[0], set()).add(max(place, 0))
+    # The text shown goes on after a sentence, with a line of code or what is too short for one.
+    having = having or beside
     shares = [0.0] * len(spans)
     weights = {word: math.log(1 + len(spans) / len(those)) for word, those in having.items()}
     whole = sum(weights.values())

@@ -173,9 +173,17 @@ def best_places(
             index.executemany("insert into places (rowid, text) values (?, ?)", rows)
             sql = "select rowid, rank from places where places match ?"
             scores = dict(index.execute(sql, [match]).fetchall())
+    verbatim = [text.lower() for text in searched.exact_substrings]  # C++, which is c to FTS5
     # The note's own text comes before its files.
     best = sorted(
-        (each.passage_id is None, scores[n], n) for n, each in enumerate(candidates) if n in scores
+        (
+            each.passage_id is None,
+            -sum(text in each.text.lower() for text in verbatim),
+            scores[n],
+            n,
+        )
+        for n, each in enumerate(candidates)
+        if n in scores
     )
     found: dict[int, MatchedText] = {}
     for *_, number in best:

@@ -7,7 +7,7 @@ from contextlib import closing
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.file.schema import SPELLINGS
-from tests.support.bear_libraries import day
+from tests.support.bear_libraries import day, edit
 
 
 def test_spellings_leave_the_index_with_the_last_note_that_has_them(
@@ -23,3 +23,13 @@ def test_spellings_leave_the_index_with_the_last_note_that_has_them(
             stored.append(connection.execute(f"select * from {SPELLINGS}").fetchall())
     cancao = ("cancao", "canção")
     assert stored == [[cancao, ("transformacao", "transformação")], [cancao]]
+
+
+def test_spellings_follow_new_rules_for_words(bear_index, write, sidecar_path):
+    write(BearNote("# Loja\n\nA loja e a canção."))
+    bear_index("--no-semantic")
+    edit(sidecar_path, f"delete from {SPELLINGS}")
+    edit(sidecar_path, "update meta set value = 'earlier' where key = 'words_version'")
+    bear_index("--no-semantic")
+    with closing(database.connect(sidecar_path)) as connection:
+        assert connection.execute(f"select typed from {SPELLINGS}").fetchall() == [("cancao",)]

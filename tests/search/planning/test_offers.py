@@ -36,6 +36,8 @@ def datasette(index_notes) -> Datasette:
         ("tag:cabbin roof", ["tag:cabin roof"]),
         ("#gardn tiles", ["tag:home/garden tiles"]),
         ("source:bera", ["source:bear"]),
+        ("#tiles cabin", ["tiles cabin"]),  # no tag, but in programs: #include
+        ("#nothing cabin", []),
         ("http://cabin.org 12:30", []),
         ("tag:home tag:cabin", []),
         ("all my open to-dos tagged cabin", ["tag:cabin is:todo"]),

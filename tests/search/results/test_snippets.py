@@ -76,6 +76,20 @@ def test_the_sentences_around_the_words_are_shown(index_notes, text, mode):
     assert len(snippet) <= SHOWN * 1.2 + 2
 
 
+@pytest.mark.parametrize("line", ["And they gave it all away (what a pity! 😱).", "# 14.12.2023"])
+def test_words_beside_a_sentence_are_shown(index_notes, line):
+    note = BearNote(f"# Day\n\n{FILLER}\n\n{FILLER}{line}\n\n{FILLER}")
+    typed = "😱" if "😱" in line else "14.12.2023"
+    assert typed in shown(index_notes([note]), typed)["Day"].text
+
+
+def test_a_name_is_shown_where_it_stands_verbatim(index_notes):
+    note = BearNote(
+        f"# Code\n\n{'A, B, C, a C, the C. ' * 30}\n\n{FILLER * 2}\n\nIt is in C++ now."
+    )
+    assert "C++" in shown(index_notes([note]), "C++")["Code"].text
+
+
 def test_an_answer_far_from_the_closest_passage_is_shown(index_notes):
     lost = "Nothing of interest was said about the long winter on that day. " * 12
     text = (
