@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import cache
 from html import escape
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -284,18 +285,21 @@ def _stored(body: str) -> None:
 
 
 def _search(body: str) -> None:
-    """Search for a text, and show a note with it."""
+    """Search for a text in a note of a few words, and for a few words in a note with the text."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         search_connection.register(connection)
         search_connection.register_embed(connection)
         create(connection)
         connection.execute("insert into sources (name, kind) values ('s', 'bear')")
-        notes.insert(connection, "s", [Note("a", "a", body), Note("b", body, "- [ ] a b x")])
-        notes.relate(connection)
-        for asked in (body, "a x b", '"a x"', "a created:2024 has:todo tag:b"):
-            for mode in ("auto", "like"):
-                query_of_mode = query.parse(asked, mode)
-                engine.search(connection, SearchRequest(query_of_mode), redact=True)
+        for note, queries in (
+            (Note("a", "a", "- [ ] a b x"), [body]),
+            (Note("b", body, body), ["a x b", '"a x"', "a created:2024 has:todo tag:b"]),
+        ):
+            notes.insert(connection, "s", [note])
+            notes.relate(connection)
+            for text, mode in product(queries, ("auto", "like")):
+                request = SearchRequest(query.parse(text, mode))
+                engine.search(connection, request, redact=True)
 
 
 def _section(body: str) -> None:
