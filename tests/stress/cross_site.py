@@ -8,11 +8,16 @@ that doesn't. All must have the same visible effect. The page also takes the sho
 and guesses that the slower one exists, or the faster one, whichever is right more often. Chance
 alone is right in half of the cases, and at most 60 % of all guesses may be right. (With 25 guesses,
 chance reaches 60 % every fifth time.)
+
+Before that, every route is requested with every method and with the headers Host, Origin and
+Sec-Fetch-Site of pages of this server and of others. Whatever another page requests, the response
+must be the same.
 """
 
 from __future__ import annotations
 
 import argparse
+import http.client
 import http.server
 import random
 import re
@@ -23,12 +28,18 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
 
+from datasette.app import Datasette
+from hypothesis import find
+from hypothesis import strategies as st
+
 from datasette_bear_search.demo import demo_notes, write_demo_library
+from datasette_bear_search.web.server import HEADERS
 from tests.support.chromium import launched
 from tests.support.datasettes import indexed
 
@@ -101,6 +112,84 @@ def bear_serve(path: Path) -> Iterator[str]:
             yield re.search(r"http://[0-9.:]+", process.stdout.readline())[0]  # type: ignore[index]
         finally:
             process.terminate()
+
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "NONSENSE")
+SITES = (None, "same-origin", "none", "same-site", "cross-site", "Same-Origin", "", "none, none")
+ORIGINS = (
+    None,
+    "http://{host}",
+    "null",
+    "http://127.0.0.1:9",
+    "https://evil.example",
+    "file://",
+    "",
+)
+HOSTS = ("127.0.0.1:{port}", "localhost:{port}", "[::1]:{port}")
+FOREIGN_HOSTS = ("evil.example:{port}", "evil.example", "127.0.0.1.evil.example", "0.0.0.0", "")
+FEW = (
+    *(("cross-site", None), ("same-site", "http://127.0.0.1:9"), (None, "null")),
+    *((None, "https://evil.example"), ("same-origin", None), (None, None)),
+)
+
+
+def paths() -> list[str]:
+    """Return a path for each route, ours and Datasette's."""
+    letters = st.characters(codec="ascii", categories=["L"], include_characters="/.-_0123456789")
+    patterns = [pattern.pattern for pattern, _ in Datasette([])._routes()]
+    return sorted(
+        {
+            "/" + find(st.from_regex(pattern, fullmatch=True, alphabet=letters), bool).lstrip("/")
+            for pattern in patterns
+        }
+    )
+
+
+def wrong_responses(port: int, paths: Sequence[str]) -> list[str]:
+    """Return the requests that another page or name may send and that get a response of their own.
+
+    The first path is requested with all combinations of headers, the others with a few.
+    """
+    wrong, refused = [], {}
+    few = [(HOSTS[0], *each) for each in FEW] + [(FOREIGN_HOSTS[0], None, None)]
+    everything = [*product((*HOSTS, *FOREIGN_HOSTS), SITES, ORIGINS)]
+    for number, path in enumerate(paths):
+        for method, (host, site, origin) in product(METHODS, few if number else everything):
+            name = host.format(port=port)
+            sent = {"Host": name, "Sec-Fetch-Site": site, "Origin": origin}
+            sent["Origin"] = origin and origin.format(host=name)
+            is_own = host in HOSTS and (
+                site in ("same-origin", "none") or (site is None and origin in ORIGINS[:2])
+            )
+            if is_own and method not in ("GET", "HEAD"):  # it may change something
+                continue
+            status, headers, body = response(port, method, path, sent)
+            what = f"{method} {path} {sent}: {status} {body[:100]!r}"
+            headers.pop("date", None)
+            if is_own:
+                is_wrong = status >= 500 or b"Another website sent" in body
+            else:
+                first = refused.setdefault((method == "HEAD", name * (host in FOREIGN_HOSTS)), {})
+                first = first.setdefault("first", (status, headers, body))
+                is_wrong = status not in (400, 403) or first != (status, headers, body)
+            is_wrong |= status != 400 and not HEADERS.items() <= headers.items()
+            if is_wrong or "access-control-allow-origin" in headers:
+                wrong.append(what)
+    return wrong
+
+
+def response(
+    port: int, method: str, path: str, headers: dict[str, str | None]
+) -> tuple[int, dict[str, str], bytes]:
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for name, value in headers.items():
+            if value is not None:
+                connection.putheader(name, value)
+        connection.endheaders()
+        received = connection.getresponse()
+        names = {name.lower(): value for name, value in received.getheaders()}
+        return received.status, names, received.read()
 
 
 @contextmanager
@@ -186,6 +275,10 @@ def main() -> None:
             page = browser.new_context().new_page()
             page.goto(website)
             everything: list[Pair] = []
+            requested = paths()
+            wrong = wrong_responses(int(address.rpartition(":")[2]), requested)
+            failed |= bool(wrong)
+            print(f"{len(requested)} routes, wrong responses: {len(wrong)}", *wrong[:20], sep="\n")
             for way in arguments.way or WAYS:
                 started = time.monotonic()
                 pairs = attack(page, address, way, arguments.guesses)

@@ -11,6 +11,7 @@ import sqlite3
 import threading
 import time
 from contextlib import closing
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
@@ -21,8 +22,11 @@ from datasette_bear_search.agents import tools
 from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.index.file import database
 from datasette_bear_search.search import engine, request
+from datasette_bear_search.search.notes import start_page
 from datasette_bear_search.text import languages
 from datasette_bear_search.web import turns
+from datasette_bear_search.web.requests import views
+from datasette_bear_search.web.requests.errors import PageError
 from tests.support.datasettes import IS_1_0, configured, indexed
 
 pytestmark = pytest.mark.datasette
@@ -155,6 +159,35 @@ async def test_every_interface_says_that_an_index_is_damaged(index, tmp_path, da
         response = await datasette.client.get(place, params={"sql": sql})
         assert "DatabaseError" in capfd.readouterr().err or response.status_code == 400
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.asyncio
+async def test_an_index_that_was_replaced_or_removed_is_noticed(index, tmp_path):
+    path, other = tmp_path / "notes.db", tmp_path / "other"
+    other.mkdir()
+    shutil.copy(index, path)
+    datasette = configured([path], {"plugins": {"datasette-bear-search": {"judgments": True}}})
+
+    async def found() -> tuple[int, int]:
+        response = await datasette.client.get("/-/bear-search.json?q=roof")
+        return response.status_code, len(response.json().get("rows", []))
+
+    assert [await found() for _ in range(4)] == [(200, 3)] * 4  # in each thread
+    database_of_path = datasette.get_database("notes")
+    write = partial(start_page.save_search, search="q=roof", keep=True)
+    await views.write_index(database_of_path, write, refused="No.")
+    write_library(other / "bear.sqlite", [BearNote("# Roof")])
+    indexed(other / "bear.sqlite", "--no-semantic").replace(path)
+    assert [await found() for _ in range(4)] == [(200, 1)] * 4
+    await views.write_index(database_of_path, write, refused="No.")
+    with closing(sqlite3.connect(path)) as db:
+        sql = "select count(*) from meta where key like '%saved%'"
+        assert db.execute(sql).fetchone() == (1,)
+    path.unlink()
+    assert [await found() for _ in range(4)] == [(503, 0)] * 4
+    with pytest.raises(PageError, match=r"No\. The index can't be read"):
+        await views.write_index(database_of_path, write, refused="No.")
+    assert not path.exists()
 
 
 @pytest.mark.asyncio

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import TypeVar, cast
 from urllib.parse import parse_qs
 
@@ -14,7 +16,7 @@ from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
 
-from ...index.file.database import explained
+from ...index.file.database import SidecarError, explained, is_made, open_for_writing
 from ...query.filter_values import InvalidParameter
 from ...sqlite import sqlite3
 from .. import turns
@@ -130,10 +132,16 @@ async def write_index(
 
     def run(connection: sqlite3.Connection) -> T | PageError:
         try:
-            connection.execute("pragma secure_delete = on")
-            with connection:
+            with ExitStack() as stack:
+                if turns.is_replaced(connection):
+                    path = Path(str(database.path))
+                    if not is_made(path):
+                        return PageError(f"{refused} {UNREADABLE}", 503)
+                    connection = stack.enter_context(open_for_writing(path))
+                connection.execute("pragma secure_delete = on")
+                stack.enter_context(connection)
                 return write(connection)
-        except sqlite3.DatabaseError as error:
+        except (SidecarError, sqlite3.DatabaseError) as error:
             # Not raised here: Datasette would print it, and if that fails, as into a log on a full
             # disk, its thread would end, and everybody who writes would wait forever.
             return PageError(f"{refused} {explained(error)}", 503)
