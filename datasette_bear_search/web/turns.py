@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from datasette.app import Datasette
 from datasette.database import Database
 
-from ..index.file.database import SidecarError, as_damage, is_locked
+from ..index.file.database import SidecarError, as_damage, is_locked, undo_half_a_commit
 from ..search.connection import open_sidecar
 from ..search.ranking.statement_functions import functions_of
 from ..sqlite import sqlite3
@@ -145,7 +145,15 @@ async def execute(database: Database, function: Callable[[sqlite3.Connection], T
                 opened = open_sidecar(path or Path(str(database.path)))
                 connection = stack.enter_context(opened)
             stack.enter_context(work.reading(connection))
-            return function(connection)
+            try:
+                return function(connection)
+            except sqlite3.OperationalError as error:
+                if "readonly database" not in str(error):
+                    raise
+                # Since the request looked, a run was killed in a commit, which only a connection
+                # that may write can undo.
+                undo_half_a_commit(Path(str(index_file(database))))
+                return function(connection)
 
     context = copy_context()  # Datasette 0.65 doesn't pass it to its threads
     threads = max(1, database.ds.setting("num_sql_threads"))

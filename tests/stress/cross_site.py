@@ -135,7 +135,7 @@ FEW = (
 
 def paths() -> list[str]:
     """Return a path for each route, ours and Datasette's."""
-    letters = st.characters(codec="ascii", categories=["L"], include_characters="/.-_0123456789")
+    letters = st.characters(codec="ascii", categories=["L"], include_characters="/.-_:$0123456789")
     patterns = [pattern.pattern for pattern, _ in Datasette([])._routes()]
     return sorted(
         {

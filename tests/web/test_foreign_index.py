@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -188,6 +191,34 @@ async def test_an_index_that_was_replaced_or_removed_is_noticed(index, tmp_path)
     with pytest.raises(PageError, match=r"No\. The index can't be read"):
         await views.write_index(database_of_path, write, refused="No.")
     assert not path.exists()
+
+
+@pytest.mark.asyncio
+async def test_a_commit_that_was_killed_just_now_is_undone(index, tmp_path, monkeypatch):
+    path = shutil.copy(index, tmp_path / "notes.db")
+    served = configured([path], {}).get_database("notes")
+
+    def titles(connection: sqlite3.Connection) -> list[tuple[str]]:
+        return connection.execute("select title from notes order by id").fetchall()
+
+    before = await turns.execute(served, titles)
+    kill = """
+import os, signal, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("pragma cache_size = 1")
+db.execute("begin")
+db.executemany("insert into meta values (?, ?)", [(str(n), "x" * 3000) for n in range(300)])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", kill, path], check=False)
+    assert database.is_half_committed(Path(path))
+
+    async def has_looked(database: object) -> None:
+        pass
+
+    monkeypatch.setattr(turns, "wait_for_writer", has_looked)
+    assert await turns.execute(served, titles) == before
+    assert not database.is_half_committed(Path(path))
 
 
 @pytest.mark.asyncio
