@@ -293,7 +293,7 @@ def _search(body: str) -> None:
         connection.execute("insert into sources (name, kind) values ('s', 'bear')")
         for note, queries in (
             (Note("a", "a", "- [ ] a b x"), [body]),
-            (Note("b", body, body), ["a x b", '"a x"', "a created:2024 has:todo tag:b"]),
+            (Note("b", "b", body), ["a x b", '"a x"', "a created:2024 has:todo tag:b"]),
         ):
             notes.insert(connection, "s", [note])
             notes.relate(connection)
@@ -379,8 +379,8 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "section": _section,
     "query": _query,
     "search": _search,
-    "code": lambda body: _render(f"```python\n{body[:20_000]}\n```\n\n~~~html\n{body}\n~~~"),
-    "formulas": lambda body: _render(f"$${body}$$\n\n${body}$\n\n" + f"$${body[:50]}$$\n\n" * 99),
+    "code": lambda body: _render(f"```python\n{body[:20_000]}\n```"),
+    "formulas": lambda body: _render(f"$${body}$$"),
     "Day One": _kind("day-one", "a.json", _day_one),
     "Simplenote": _kind("simplenote", "a.json", _simplenote),
     "Standard Notes": _kind("standard-notes", "a.txt", _standard_notes),
