@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -21,6 +22,25 @@ def user_folder(kind: Literal["data", "cache", "config"]) -> Path:
 
     folder: Path = getattr(platformdirs, f"user_{kind}_path")(DISTRIBUTION, appauthor=False)
     return folder
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all: if the disk is full, it stays as it was. Raise OSError.
+
+    A new file can only be read by this user.
+    """
+    path = path.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+        if path.exists():
+            shutil.copymode(path, draft)
+        os.replace(draft, path)
+    except OSError:
+        os.unlink(draft)
+        raise
 
 
 def command(module: str, function: str) -> list[str]:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 import math
+import os
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -261,7 +262,9 @@ class Embedder(Model):
     def fingerprint(self) -> str:
         """A hash that is equal for two models whose vectors can be compared."""
         self.load()
-        all_facts = [self.name, self._dimension, *self._facts]
+        # A folder may be moved or copied; its weights say which model it has.
+        is_folder = os.path.isabs(self.name) and "weights" in self._facts.settings
+        all_facts = ["" if is_folder else self.name, self._dimension, *self._facts]
         all_facts += [self.prompts] if any(self.prompts) else []
         facts = json.dumps(all_facts, sort_keys=True, default=str)
         return hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()

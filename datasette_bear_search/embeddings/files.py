@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 import threading
 from contextlib import suppress
 from functools import lru_cache
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import combining, normalize
 
-from ..processes import user_folder
+from ..processes import user_folder, write_file
 from .base import ModelUnavailable, first_line
 from .names import BUNDLED, is_hub_name
 from .safetensors import WEIGHT_FILES
@@ -182,7 +181,7 @@ def _sha256(path: Path) -> str:
         known = {path: hash for path, hash in known.items() if os.path.exists(path)}
         known[key] = [*state, digest.hexdigest()]
         with suppress(OSError):  # it is only slower without
-            _write_known_hashes(known)
+            write_file(cache_folder() / _HASHES, json.dumps(known).encode())
     return str(known[key][-1])
 
 
@@ -192,12 +191,3 @@ def _known_hashes() -> dict[str, list[Any]]:
         if isinstance(known, dict) and all(isinstance(each, list) for each in known.values()):
             return known
     return {}
-
-
-def _write_known_hashes(known: dict[str, list[Any]]) -> None:
-    folder = cache_folder()
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor, draft = tempfile.mkstemp(prefix=".new-", dir=folder)
-    with open(descriptor, "w") as file:
-        json.dump(known, file)
-    os.replace(draft, folder / _HASHES)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from ..processes import user_folder
+from ..processes import user_folder, write_file
 from .base import ModelChoice, ModelUnavailable
 
 BUNDLED = "sentence-transformers/all-MiniLM-L6-v2"
@@ -114,14 +114,11 @@ def trust(name: str) -> None:
         raise ModelUnavailable(f"No model can be named {name}.")
     path = trusted_models()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with open(descriptor, "a", encoding="utf-8") as file:
-            file.write(f"{name}\n")
+        write_file(path, "\n".join([*filter(None, _trusted()), name, ""]).encode())
     except OSError as error:
         raise ModelUnavailable(
             f"The list of the models that you trust, {path}, can't be written "
-            f"({error.strerror}), so {name} isn't used. Check the permissions of its folder."
+            f"({error.strerror}), so {name} isn't used."
         ) from error
 
 

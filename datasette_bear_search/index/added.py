@@ -6,13 +6,13 @@ The index itself holds nothing that isn't elsewhere, so that it can be made agai
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..notes import Note
+from ..processes import write_file
 from ..sources.base import SourceConfig, SourceError
 from .run import lock
 
@@ -53,11 +53,7 @@ def write(file: Path, notes: Iterable[Note], remove: Collection[str] = ()) -> No
         known |= {note.key: _line(note) for note in notes}
         for key in remove:
             known.pop(key, None)
-        draft = file.with_name(f"{file.name}.new")
-        # Notes are private, so on a shared machine nobody else may read the file.
-        with open(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as lines:
-            lines.writelines(known.values())
-        os.replace(draft, file)
+        write_file(file, b"".join(known.values()))
 
 
 def _read(file: Path) -> dict[str, bytes]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..embeddings.prompts import Prompts
 from ..notes import ForeseenError
-from ..processes import user_folder
+from ..processes import user_folder, write_file
 from ..sources.base import SourceConfig, SourceError, seconds_in
 from ..sources.registry import absolute, default_options, get_kind, kind_of, names, new_name
 
@@ -137,7 +137,7 @@ def _section(
 def write_ranking(path: Path, ranking: Mapping[str, float]) -> None:
     """Set the defaults for every search in a configuration file; leave the rest unchanged.
 
-    :raises ConfigurationError: if the file is Datasette's or isn't valid
+    :raises ConfigurationError: if the file is Datasette's, isn't valid or can't be written
     """
     text = ""
     if path.exists():
@@ -148,8 +148,10 @@ def write_ranking(path: Path, ranking: Mapping[str, float]) -> None:
         raise ConfigurationError(f"{path} is Datasette's. Write this below {PLUGIN}: {settings}")
     text = re.sub(r"^ranking:.*\n?(?:[ \t]+.*\n?)*", "", text, flags=re.MULTILINE).rstrip()
     lines = [f"  {name}: {value}" for name, value in ranking.items()]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join([*filter(None, [text]), "ranking:", *lines, ""]), encoding="utf-8")
+    try:
+        write_file(path, "\n".join([*filter(None, [text]), "ranking:", *lines, ""]).encode())
+    except OSError as error:
+        raise ConfigurationError(f"{path} can't be written ({error.strerror}).") from None
 
 
 def abouts(path: Path, known: Sequence[SourceConfig]) -> dict[str, str]:

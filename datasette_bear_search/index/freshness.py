@@ -32,7 +32,7 @@ SHARE_OF_TIME = 0.05
 
 
 @dataclass(frozen=True)
-class Unreadable:
+class UnreadableSource:
     """A source that can't be read, so that nobody knows whether its notes changed."""
 
     source: str
@@ -53,7 +53,7 @@ class SourceChanges:
     """What is known about the sources of an index since they were indexed."""
 
     changed: int = 0  # notes
-    unreadable: tuple[Unreadable, ...] = ()
+    unreadable: tuple[UnreadableSource, ...] = ()
 
 
 def vectors_under_way(state: State) -> str:
@@ -84,12 +84,12 @@ def changes_since_indexing(path: str | Path, *, is_watched: bool = False) -> Sou
     return counter.changes()
 
 
-def _unreadable(stored: StoredSource, error: str = "") -> Unreadable:
+def _unreadable(stored: StoredSource, error: str = "") -> UnreadableSource:
     config, app = stored.config, ""
     with suppress(SourceError):  # its kind is a plugin's that is gone
         if config.name == config.kind:  # a name that nobody chose
             app = open_source(config).app
-    return Unreadable(config.name, stored.read, error or stored.error, app)
+    return UnreadableSource(config.name, stored.read, error or stored.error, app)
 
 
 class _ChangeCounter:

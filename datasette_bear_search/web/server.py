@@ -112,7 +112,9 @@ def only_these_hosts(app: App, hosts: Collection[str]) -> App:
         async def send_with_headers(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 sent = list(message.get("headers", ()))
-                there = {name.lower() for name, _ in sent}
+                there = {name.lower(): value for name, value in sent}
+                if there.get(b"content-type", b"").startswith(b"text/html"):
+                    there.pop(b"content-security-policy", None)  # of several, all apply
                 ours = ((name.encode(), value.encode()) for name, value in HEADERS.items())
                 sent += [(name, value) for name, value in ours if name not in there]
                 message = {**message, "headers": sent}

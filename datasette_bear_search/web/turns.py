@@ -17,8 +17,9 @@ from weakref import WeakKeyDictionary
 from datasette.app import Datasette
 from datasette.database import Database
 
-from ..index.file.database import as_damage, is_locked
+from ..index.file.database import SidecarError, as_damage, is_locked, undo_half_a_commit
 from ..search.connection import open_sidecar
+from ..search.ranking.statement_functions import functions_of
 from ..sqlite import sqlite3
 
 T = TypeVar("T")
@@ -139,17 +140,38 @@ async def execute(database: Database, function: Callable[[sqlite3.Connection], T
 
     def read(connection: sqlite3.Connection) -> T:
         with ExitStack() as stack:
-            if path := restricted.get():  # Datasette's connection serves others, too
-                connection = stack.enter_context(open_sidecar(path))
+            path = restricted.get()  # Datasette's connection serves others, too
+            if path or is_replaced(connection):
+                opened = open_sidecar(path or Path(str(database.path)))
+                connection = stack.enter_context(opened)
             stack.enter_context(work.reading(connection))
-            return function(connection)
+            try:
+                return function(connection)
+            except sqlite3.OperationalError as error:
+                if "readonly database" not in str(error):
+                    raise
+                # Since the request looked, a run was killed in a commit, which only a connection
+                # that may write can undo.
+                undo_half_a_commit(Path(str(index_file(database))))
+                return function(connection)
 
     context = copy_context()  # Datasette 0.65 doesn't pass it to its threads
     threads = max(1, database.ds.setting("num_sql_threads"))
     await wait_for_writer(database)
     async with _queues.setdefault(database.ds, SqlQueue(threads)).turn(work.number):
-        with as_damage():
-            return await database.execute_fn(lambda connection: context.run(read, connection))
+        try:
+            with as_damage():
+                return await database.execute_fn(lambda connection: context.run(read, connection))
+        except SidecarError as error:
+            raise sqlite3.DatabaseError(str(error)) from None
+
+
+def is_replaced(connection: sqlite3.Connection) -> bool:
+    """Return whether the index that Datasette opened is gone: deleted, restored or made anew."""
+    try:
+        return functions_of(connection).is_replaced
+    except sqlite3.OperationalError:  # when it was opened, the file was none
+        return True
 
 
 _locked: set[str] = set()  # files of indexes for which a request has waited in vain

@@ -6,6 +6,7 @@ Tests ``embeddings/registry.py``, ``embeddings/backends/sentence_transformers.py
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -579,6 +580,12 @@ def test_other_weights_in_the_same_folder_have_another_fingerprint(load_fake, tm
     before = load_fake(FakeVersion5).fingerprint
     (tmp_path / "model.safetensors").write_bytes(b"other weights")
     assert load_fake(FakeVersion5).fingerprint != before
+
+
+def test_a_copied_folder_has_the_same_fingerprint(load_fake, tmp_path):
+    embedder = load_fake(FakeVersion5)
+    copy = SentenceTransformerEmbedder(str(shutil.copytree(tmp_path, tmp_path / "moved")))
+    assert copy.fingerprint == embedder.fingerprint
 
 
 def test_the_same_weights_in_a_second_format_do_not_change_the_fingerprint(load_fake, tmp_path):

@@ -14,6 +14,7 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import names, registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
+from tests.support.full_disk import full_disk
 from tests.support.index_files import name_model
 from tests.support.tiny_embedder import TINY
 
@@ -62,6 +63,15 @@ def test_a_model_that_a_person_names_stays_trusted():
     assert names.trusted_models().read_text() == "a/b\n"
     registry.trust("a/b")
     assert names.trusted_models().read_text() == "a/b\n"
+
+
+def test_a_full_disk_keeps_the_list_as_it_was():
+    registry.trust("a/b")
+    with full_disk(6), pytest.raises(ModelUnavailable, match="so c/d isn't used"):
+        registry.trust("c/d")
+    registry.trust("e/f")
+    assert names.trusted_models().read_text() == "a/b\ne/f\n"
+    assert [*names.trusted_models().parent.iterdir()] == [names.trusted_models()]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")

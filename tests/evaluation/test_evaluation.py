@@ -28,6 +28,7 @@ from datasette_bear_search.index.run.calibration import unrelated
 from datasette_bear_search.search import engine, request
 from datasette_bear_search.search.ranking.statement import DEFAULT_RANKING
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.full_disk import full_disk
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 # Documents by id, as title and text. A word in a title ranks before the same word in a text,
@@ -556,6 +557,9 @@ def test_the_rest_of_the_configuration_stays(tmp_path):
     kept = '# mine\nnever_index_tags: ["private"]  # really\n'
     file.write_text(f"{kept}ranking:\n  balance: 0.1\n  recency: 3\n")
     config.write_ranking(file, {"recency": 90})
+    assert file.read_text() == f"{kept}ranking:\n  recency: 90\n"
+    with full_disk(), pytest.raises(config.ConfigurationError, match="can't be written"):
+        config.write_ranking(file, {"recency": 1})
     assert file.read_text() == f"{kept}ranking:\n  recency: 90\n"
     file.write_text("plugins:\n  datasette-bear-search: {}\n")
     with pytest.raises(config.ConfigurationError, match="Write this below datasette-bear-search"):

@@ -19,6 +19,7 @@ from datasette.cli import cli
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.full_disk import full_disk
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
@@ -272,6 +273,17 @@ async def test_the_page_itself_can_judge(browser, indexed, headers):
     assert len(stored(indexed)) == 1
 
 
+async def test_a_full_disk_refuses_a_judgment_and_says_so(browser, indexed):
+    await browser.visit(f"{PAGE}?q=roof")
+    fields = {**browser.fields("CABIN"), "grade": "1"}
+    await browser.post(JUDGE, {**fields, "key": "gone"}, 404)  # renders the error page once
+    with full_disk():
+        refused = await browser.post(JUDGE, fields, 503)
+    assert "There is no space for the index" in refused.text
+    assert stored(indexed) == []
+    await browser.post(JUDGE, fields, 303)
+
+
 async def test_an_index_that_is_served_as_immutable_has_no_buttons(indexed):
     plugins = {"plugins": {PLUGIN: {"judgments": True}}}
     datasette = Datasette([], immutables=[str(indexed)], metadata=plugins)
@@ -327,7 +339,7 @@ async def test_an_index_that_cannot_be_written_gives_a_clear_error(browser, inde
     with closing(sqlite3.connect(indexed)) as db:
         db.execute("drop table judgments")
     response = await browser.post(JUDGE, {**browser.fields("CABIN"), "grade": "1"}, 503)
-    assert "saved, because the index" in response.text
+    assert "saved. The index can" in response.text
 
 
 async def test_an_index_without_judgments_is_searched_without_buttons(browser, indexed):

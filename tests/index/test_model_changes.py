@@ -43,6 +43,17 @@ class OtherEmbedder(TinyEmbedder):
         return super().embed_documents(texts)
 
 
+class FolderEmbedder(TinyEmbedder):
+    embedded: int = 0
+
+    def open_model(self) -> ModelFacts:
+        return ModelFacts(max_tokens=256, settings={"weights": {"model.safetensors": "53aa"}})
+
+    def embed_documents(self, texts):
+        FolderEmbedder.embedded += sum("roof leaks" in text for text in texts)
+        return super().embed_documents(texts)
+
+
 class ShortEmbedder(TinyEmbedder):
     DIMENSION = 32
 
@@ -152,6 +163,15 @@ def test_a_rebuild_forgets_a_change_that_was_stopped(indexed):
         indexed.index(model=OTHER, yes=True, hooks=stop_after(8))
     indexed.index(model=TINY, rebuild=True)
     assert state(indexed) == (TINY, 0, 256)
+
+
+def test_a_model_in_a_folder_that_was_moved_keeps_its_vectors(bear_index, write, sidecar_path):
+    write(*NOTES)
+    for folder in ("/models/before", "/models/after"):
+        registry.register(folder, lambda folder=folder: FolderEmbedder(folder))
+        bear_index("--model", folder)
+    library = Library(sidecar_path)
+    assert (FolderEmbedder.embedded, state(library)) == (12, ("/models/after", 0, 256))
 
 
 def test_a_model_that_reads_less_gets_its_own_passages(indexed):

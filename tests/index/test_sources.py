@@ -296,6 +296,15 @@ async def test_the_interval_and_the_last_error_are_shown_everywhere(index, journ
     assert "wet" not in (await client.get("/-/bear-search")).text
 
 
+def test_a_clock_that_is_set_back_delays_no_reading(index, journal):
+    path = journal("feed", note("Monday"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "time", lambda now=time.time: now() + 10**7)
+        index(path, "--every", "1h")
+        assert "next on" in index("--list").output
+    assert "next on" not in index("--list").output
+
+
 @pytest.mark.parametrize("arguments", [["--every", "1h"], ["--every", "soon", "--only", "journal"]])
 def test_an_interval_belongs_to_a_source_and_is_a_time(index, journal, sidecar_path, arguments):
     index(journal("one", note("Monday")))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import datasette_bear_search
 from datasette_bear_search.agents import notes as agent_notes
 from datasette_bear_search.search.redaction import masking
 from datasette_bear_search.sources.formats import documents
+from datasette_bear_search.sources.registry import OUR_KINDS
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.note_html import render, renderer
-from tests.support.parsers import PARSERS
+from tests.support.parsers import PARSERS, READERS
 from tests.support.pathological_markdown import hostile_text, pathological
 
 # Shapes that took quadratic time. At this length, the addresses, "<a " and "<br " once took 8 to
@@ -39,6 +43,41 @@ def test_a_shape_that_was_quadratic_takes_no_time(parser, shape):
     started = time.process_time()
     PARSERS[parser](text)
     assert time.process_time() - started < SECONDS
+
+
+# Where each module reads texts, but for these, which have no loop over one.
+READING = (
+    *("query", "text", "sources/exports", "sources/folders", "sources/formats", "web/note_html"),
+    *("search/planning", "search/redaction", "search/results"),
+)
+OTHERS = {
+    "sources/folders/git_dates.py",  # reads what git prints
+    "sources/formats/pdf.py",  # another process, which ends after 20 s
+    "search/results/facets.py",  # counts in SQL
+    "search/results/json.py",
+    "web/note_html/attachments.py",  # sends files
+}
+
+
+def test_every_reader_is_among_those_that_get_hostile_texts():
+    assert (READERS.keys(), {*READERS.values()} - PARSERS.keys()) == (OUR_KINDS.keys(), set())
+    package = Path(datasette_bear_search.__file__).parent
+    called = set()
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, *_: called.add(frame.f_code))
+    try:
+        for parser in PARSERS.values():
+            parser("# Roof\n\nA #tag, [[a link]] and https://a.example\n\n- [ ] a to-do")
+    finally:
+        sys.setprofile(before)
+    files = {code.co_filename for code in called if code.co_name != "<module>"}
+    modules = {
+        file.relative_to(package).as_posix()
+        for folder in READING
+        for file in (package / folder).rglob("*.py")
+        if file.name != "__init__.py" and str(file) not in files
+    }
+    assert modules == OTHERS
 
 
 @pytest.mark.parametrize("parser", PARSERS)

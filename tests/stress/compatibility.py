@@ -195,7 +195,7 @@ def run_tests(python: Path, folder: Path, environment: dict[str, str]) -> str:
     # Installed only now, because the package itself must not need them.
     run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *TEST_PACKAGES])
     # Copy them, so that the package's own folder isn't beside them.
-    for name in ("tests", "benchmarks"):
+    for name in ("tests", "benchmarks", "docs"):
         shutil.copytree(
             REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
         )

@@ -8,11 +8,16 @@ that doesn't. All must have the same visible effect. The page also takes the sho
 and guesses that the slower one exists, or the faster one, whichever is right more often. Chance
 alone is right in half of the cases, and at most 60 % of all guesses may be right. (With 25 guesses,
 chance reaches 60 % every fifth time.)
+
+Before that, every route is requested with every method and with the headers Host, Origin and
+Sec-Fetch-Site of pages of this server and of others. Whatever another page requests, the response
+must be the same.
 """
 
 from __future__ import annotations
 
 import argparse
+import http.client
 import http.server
 import random
 import re
@@ -22,13 +27,19 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
 
+from datasette.app import Datasette
+from hypothesis import find
+from hypothesis import strategies as st
+
 from datasette_bear_search.demo import demo_notes, write_demo_library
+from datasette_bear_search.web.server import HEADERS
 from tests.support.chromium import launched
 from tests.support.datasettes import indexed
 
@@ -101,6 +112,82 @@ def bear_serve(path: Path) -> Iterator[str]:
             yield re.search(r"http://[0-9.:]+", process.stdout.readline())[0]  # type: ignore[index]
         finally:
             process.terminate()
+
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "NONSENSE")
+SITES = (None, "same-origin", "none", "same-site", "cross-site", "Same-Origin", "", "none, none")
+ORIGINS = (
+    None,
+    "http://{host}",
+    "null",
+    "http://127.0.0.1:9",
+    "https://evil.example",
+    "file://",
+    "",
+)
+HOSTS = ("127.0.0.1:{port}", "localhost:{port}", "[::1]:{port}")
+FOREIGN_HOSTS = ("evil.example:{port}", "evil.example", "127.0.0.1.evil.example", "0.0.0.0", "")
+FEW = (
+    *((HOSTS[0], "cross-site", None), (HOSTS[0], "same-site", "http://127.0.0.1:9")),
+    *((HOSTS[0], None, "null"), (HOSTS[0], None, "https://evil.example")),
+    *((HOSTS[0], "same-origin", None), (HOSTS[0], None, None), (FOREIGN_HOSTS[0], None, None)),
+)
+Headers = tuple[str, str | None, str | None]  # Host, Sec-Fetch-Site, Origin
+
+
+def paths() -> list[str]:
+    """Return a path for each route, ours and Datasette's."""
+    letters = st.characters(codec="ascii", categories=["L"], include_characters="/.-_:$0123456789")
+    patterns = [pattern.pattern for pattern, _ in Datasette([])._routes()]
+    return sorted(
+        {
+            "/" + find(st.from_regex(pattern, fullmatch=True, alphabet=letters), bool).lstrip("/")
+            for pattern in patterns
+        }
+    )
+
+
+def wrong_responses(port: int, paths: Sequence[str], sent: Iterable[Headers] = FEW) -> list[str]:
+    """Return the requests of other pages, or by other names, that get a response of their own."""
+    wrong: list[str] = []
+    refused: dict[tuple[bool, str], object] = {}  # the first response
+    for path, method, (host, site, origin) in product(paths, METHODS, sent):
+        name = host.format(port=port)
+        headers = {"Host": name, "Sec-Fetch-Site": site}
+        headers["Origin"] = origin and origin.format(host=name)
+        is_named = host in HOSTS
+        is_own = is_named and (
+            site in ("same-origin", "none") or (site is None and origin in ORIGINS[:2])
+        )
+        if is_own and method not in ("GET", "HEAD"):  # it may change something
+            continue
+        status, received, body = response(port, method, path, headers)
+        received.pop("date", None)
+        if is_own:
+            is_wrong = status >= 500 or b"Another website sent" in body
+        else:
+            key = method == "HEAD", "" if is_named else host or "none"
+            first = refused.setdefault(key, (status, received, body))
+            is_wrong = status not in (400, 403) or first != (status, received, body)
+        # Of a host that is no name, uvicorn says so itself.
+        is_wrong |= status != 400 and not HEADERS.items() <= received.items()
+        if is_wrong or "access-control-allow-origin" in received:
+            wrong.append(f"{method} {path} {headers}: {status} {body[:100]!r}")
+    return wrong
+
+
+def response(
+    port: int, method: str, path: str, headers: dict[str, str | None]
+) -> tuple[int, dict[str, str], bytes]:
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for name, value in headers.items():
+            if value is not None:
+                connection.putheader(name, value)
+        connection.endheaders()
+        received = connection.getresponse()
+        names = {name.lower(): value for name, value in received.getheaders()}
+        return received.status, names, received.read()
 
 
 @contextmanager
@@ -186,6 +273,12 @@ def main() -> None:
             page = browser.new_context().new_page()
             page.goto(website)
             everything: list[Pair] = []
+            port, routes = int(address.rpartition(":")[2]), paths()
+            every = product((*HOSTS, *FOREIGN_HOSTS), SITES, ORIGINS)
+            wrong = wrong_responses(port, ["/-/bear-search.json?q=roof"], every)
+            wrong += wrong_responses(port, routes)
+            failed |= bool(wrong)
+            print(f"{len(routes)} routes, wrong responses: {len(wrong)}", *wrong[:20], sep="\n")
             for way in arguments.way or WAYS:
                 started = time.monotonic()
                 pairs = attack(page, address, way, arguments.guesses)

@@ -17,12 +17,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlencode
 
 from tests.stress.commands import Commands, Ended
 from tests.stress.comparing import faults, opened
+from tests.stress.cross_site import bear_serve
 from tests.stress.kill import SCENARIOS, Place
 from tests.support.bear_libraries import sqlite3
 
@@ -145,6 +150,54 @@ def check_full_disk(place: Place, sizes: int = 8) -> list[str]:
         ended = place.run_again(scenario)
         problems += place.problems_at_the_end() if ended.status == 0 else [f"then: {ended}"]
     return problems if refused else ["no run was short of space"]
+
+
+def check_served(place: Place) -> list[str]:
+    """Check a server whose disk gets full and has room again, and whose index is then exchanged."""
+    problems = []
+
+    def expect(what: str, status: int, words: str, path: str, form: dict[str, str] | None = None):
+        end = time.monotonic() + 120  # what failed is tried again after 30 seconds
+        while (found := _requested(address + path, form))[0] != status or words not in found[1]:
+            if time.monotonic() > end:
+                problems.append(f"served, {what}: {found[0]} {found[1][-2000:]}")
+                break
+            time.sleep(1)
+
+    save = {"search": "q=roof", "saved": "1"}
+    room = 2_000_000
+    with _small_disk(place, INCREMENTAL, room), bear_serve(place.sidecar) as address:
+        expect("at the start", 200, '"changed": 0', "/-/bear-search/status.json")
+        filler = place.sidecar.with_name("filler")
+        with suppress(OSError), filler.open("wb", buffering=0) as file:
+            while file.write(bytes(4096)):
+                pass
+        expect("full, saving", 503, "There is no space", "/-/bear-search/save", save)
+        place.use("old")
+        expect("full, indexing", 200, "There is no space", "/-/bear-search/status.json")
+        expect("full, searching", 200, '"rows": [{', "/-/bear-search.json?q=roof")
+        filler.unlink()
+        expect("with room again, saving", 200, "roof", "/-/bear-search/save", save)
+        expect("with room again", 200, '"changed": 0', "/-/bear-search/status.json")
+        problems += faults(place.sidecar)
+        another = shutil.copyfile(place.folder / "kept" / "new.db", f"{place.sidecar}.new")
+        os.replace(another, place.sidecar)
+        count = place._count("notes")
+        expect("exchanged", 200, f'"notes": {count}', "/-/bear-search/status.json")
+        place.sidecar.unlink()
+        expect("removed", 503, "datasette bear-index", "/-/bear-search.json?q=roof")
+    return problems
+
+
+def _requested(url: str, form: dict[str, str] | None = None) -> tuple[int, str]:
+    """Return the status and the text of a response to a person's own page."""
+    data = urlencode(form).encode() if form else None
+    request = urllib.request.Request(url, data, {"sec-fetch-site": "same-origin"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
 
 
 def check_read_only(place: Place) -> list[str]:
@@ -336,6 +389,7 @@ def main() -> None:
         }
         if can_mount():
             checks["on a full disk, at 16 moments"] = lambda: check_full_disk(place)
+            checks["served, on a full disk and exchanged"] = lambda: check_served(place)
         for name, check in checks.items():
             problems = check()
             failures += len(problems)

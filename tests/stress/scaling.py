@@ -56,7 +56,7 @@ def scaling(parser: Callable[[str], Any], shape: str, length: int) -> tuple[floa
     taken = seconds(parser, hostile_text(shape, length))
     if not SHORT < taken <= SECONDS:
         return taken, 0.0
-    ratio = doubling(parser, shape, length)
+    ratio = doubling(parser, shape, length, taken)
     if ratio > MAX_RATIO:
         # A single step, where a text no longer fits into a cache, isn't growth: growth continues.
         around = doubling(parser, shape, length // 2), doubling(parser, shape, 2 * length)
@@ -64,10 +64,12 @@ def scaling(parser: Callable[[str], Any], shape: str, length: int) -> tuple[floa
     return taken, ratio
 
 
-def doubling(parser: Callable[[str], Any], shape: str, length: int) -> float:
-    """Return the ratio of the times for a text and for one half as long."""
+def doubling(
+    parser: Callable[[str], Any], shape: str, length: int, taken: float | None = None
+) -> float:
+    """Return the ratio of the times for a text, if known ``taken``, and for one half as long."""
     whole, half = hostile_text(shape, length), hostile_text(shape, length // 2)
-    taken, least = seconds(parser, whole), seconds(parser, half)
+    taken, least = taken or seconds(parser, whole), seconds(parser, half)
     for _ in range(REPEATS):  # another program may have been busy
         if taken / least <= MAX_RATIO:
             break

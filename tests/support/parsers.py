@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cache
 from html import escape
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from datasette_bear_search.agents import notes as agent_notes
@@ -17,10 +21,13 @@ from datasette_bear_search.index.file.schema import create
 from datasette_bear_search.index.run import chunking
 from datasette_bear_search.notes import Note, fold_tag, text_hash, title_line, whole_title
 from datasette_bear_search.query import query, suggest
+from datasette_bear_search.search import connection as search_connection
+from datasette_bear_search.search import engine
 from datasette_bear_search.search.redaction import masking
+from datasette_bear_search.search.request import SearchRequest
 from datasette_bear_search.search.results import marks, sentences, snippets
 from datasette_bear_search.search.results import records as search_results_records
-from datasette_bear_search.sources import bear, records
+from datasette_bear_search.sources import bear, records, registry
 from datasette_bear_search.sources.base import Unreadable
 from datasette_bear_search.sources.bear import backup
 from datasette_bear_search.sources.exports import evernote, mail, slack, zips
@@ -171,6 +178,51 @@ def docx(xml: str) -> bytes:
     return written.getvalue()  # fmt: skip
 
 
+def _kind(kind: str, name: str, written: Callable[[str], str]) -> Callable[[str], None]:
+    """Return a function that reads a location of this kind with one file, made of a text."""
+
+    def read(body: str) -> None:
+        with TemporaryDirectory() as folder:
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(written(body).encode("utf-8", "replace"))
+            location = folder if path.parent != Path(folder) else str(path)
+            for _ in registry.get_kind(kind)(location, "notes").read():  # type: ignore[call-arg]
+                pass
+
+    return read
+
+
+def _day_one(body: str) -> str:
+    entry = {"uuid": body, "text": body, "creationDate": body, "location": {"placeName": body}}
+    return json.dumps({"metadata": {}, "entries": [entry]})
+
+
+def _simplenote(body: str) -> str:
+    note = {"id": "a", "content": body, "tags": [body], "creationDate": body}
+    return json.dumps({"activeNotes": [note], "trashedNotes": [note]})
+
+
+def _standard_notes(body: str) -> str:
+    written_in_super = json.dumps({"root": {"children": [{"type": "quote", "text": body}]}})
+    tag = {"content_type": "Tag", "uuid": "t", "content": {"title": body}}
+    tag["content"] |= {"references": [{"uuid": "a"}, {"uuid": "t", "content_type": "Tag"}]}
+    notes = [
+        {"content_type": "Note", "uuid": "a", "content": {"title": body, "text": text}}
+        for text in (body, written_in_super)
+    ]
+    return json.dumps({"items": [tag, *notes]})
+
+
+def _raindrop(body: str) -> str:
+    written = io.StringIO()
+    row = dict.fromkeys(("id", "title", "note", "excerpt", "url", "folder", "tags"), body)
+    table = csv.DictWriter(written, row)
+    table.writeheader()
+    table.writerow(row)
+    return written.getvalue() + body
+
+
 def _word(body: str) -> None:
     lines = escape(body.replace("\0", "")).split("\n")
     paragraphs = "".join(f"<w:p><w:r><w:t>{line}</w:t></w:r></w:p>" for line in lines)
@@ -230,6 +282,24 @@ def _stored(body: str) -> None:
         connection.execute("select * from notes_fts where notes_fts match 'a'").fetchall()
     finally:
         connection.rollback()
+
+
+def _search(body: str) -> None:
+    """Search for a text in a note of a few words, and for a few words in a note with the text."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        search_connection.register(connection)
+        search_connection.register_embed(connection)
+        create(connection)
+        connection.execute("insert into sources (name, kind) values ('s', 'bear')")
+        for note, queries in (
+            (Note("a", "a", "- [ ] a b x"), [body]),
+            (Note("b", "b", body), ["a x b", '"a x"', "a created:2024 has:todo tag:b"]),
+        ):
+            notes.insert(connection, "s", [note])
+            notes.relate(connection)
+            for text, mode in product(queries, ("auto", "like")):
+                request = SearchRequest(query.parse(text, mode))
+                engine.search(connection, request, redact=True)
 
 
 def _section(body: str) -> None:
@@ -308,4 +378,21 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "index": _stored,
     "section": _section,
     "query": _query,
+    "search": _search,
+    "code": lambda body: _render(f"```python\n{body[:20_000]}\n```"),
+    "formulas": lambda body: _render(f"$${body}$$"),
+    "Day One": _kind("day-one", "a.json", _day_one),
+    "Simplenote": _kind("simplenote", "a.json", _simplenote),
+    "Standard Notes": _kind("standard-notes", "a.txt", _standard_notes),
+    "Raindrop": _kind("raindrop", "a.csv", _raindrop),
+    "Takeout": _kind("takeout", "Takeout/Drive/a.html", str),
+}
+
+# Kind of source → the parser that reads its texts.
+READERS = {
+    **{"bear": "Bear", "bear-backup": "Bear", "slack": "Slack", "takeout": "Takeout"},
+    **{"day-one": "Day One", "simplenote": "Simplenote", "standard-notes": "Standard Notes"},
+    **{"raindrop": "Raindrop", "logseq": "Logseq", "obsidian": "Obsidian", "mail": "mail"},
+    **{"evernote": "Evernote", "markdown": "Markdown file", "zip": "Notion"},
+    **{"sql": "SQL source", "json": "JSON source"},
 }

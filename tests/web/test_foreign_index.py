@@ -8,9 +8,13 @@ from __future__ import annotations
 import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
+from functools import partial
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -21,8 +25,11 @@ from datasette_bear_search.agents import tools
 from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.index.file import database
 from datasette_bear_search.search import engine, request
+from datasette_bear_search.search.notes import start_page
 from datasette_bear_search.text import languages
 from datasette_bear_search.web import turns
+from datasette_bear_search.web.requests import views
+from datasette_bear_search.web.requests.errors import PageError
 from tests.support.datasettes import IS_1_0, configured, indexed
 
 pytestmark = pytest.mark.datasette
@@ -155,6 +162,63 @@ async def test_every_interface_says_that_an_index_is_damaged(index, tmp_path, da
         response = await datasette.client.get(place, params={"sql": sql})
         assert "DatabaseError" in capfd.readouterr().err or response.status_code == 400
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.asyncio
+async def test_an_index_that_was_replaced_or_removed_is_noticed(index, tmp_path):
+    path, other = tmp_path / "notes.db", tmp_path / "other"
+    other.mkdir()
+    shutil.copy(index, path)
+    datasette = configured([path], {"plugins": {"datasette-bear-search": {"judgments": True}}})
+
+    async def found() -> tuple[int, int]:
+        response = await datasette.client.get("/-/bear-search.json?q=roof")
+        return response.status_code, len(response.json().get("rows", []))
+
+    assert [await found() for _ in range(4)] == [(200, 3)] * 4  # in each thread
+    database_of_path = datasette.get_database("notes")
+    write = partial(start_page.save_search, search="q=roof", keep=True)
+    await views.write_index(database_of_path, write, refused="No.")
+    write_library(other / "bear.sqlite", [BearNote("# Roof")])
+    indexed(other / "bear.sqlite", "--no-semantic").replace(path)
+    assert [await found() for _ in range(4)] == [(200, 1)] * 4
+    await views.write_index(database_of_path, write, refused="No.")
+    with closing(sqlite3.connect(path)) as db:
+        sql = "select count(*) from meta where key like '%saved%'"
+        assert db.execute(sql).fetchone() == (1,)
+    path.unlink()
+    assert [await found() for _ in range(4)] == [(503, 0)] * 4
+    with pytest.raises(PageError, match=r"No\. The index can't be read"):
+        await views.write_index(database_of_path, write, refused="No.")
+    assert not path.exists()
+
+
+@pytest.mark.asyncio
+async def test_a_commit_that_was_killed_just_now_is_undone(index, tmp_path, monkeypatch):
+    path = shutil.copy(index, tmp_path / "notes.db")
+    served = configured([path], {}).get_database("notes")
+
+    def titles(connection: sqlite3.Connection) -> list[tuple[str]]:
+        return connection.execute("select title from notes order by id").fetchall()
+
+    before = await turns.execute(served, titles)
+    kill = """
+import os, signal, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("pragma cache_size = 1")
+db.execute("begin")
+db.executemany("insert into meta values (?, ?)", [(str(n), "x" * 3000) for n in range(300)])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", kill, path], check=False)
+    assert database.is_half_committed(Path(path))
+
+    async def has_looked(database: object) -> None:
+        pass
+
+    monkeypatch.setattr(turns, "wait_for_writer", has_looked)
+    assert await turns.execute(served, titles) == before
+    assert not database.is_half_committed(Path(path))
 
 
 @pytest.mark.asyncio

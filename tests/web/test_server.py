@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.web import server
 from datasette_bear_search.web.hosts import host_name, origin_name
+from tests.stress import cross_site
 from tests.support.datasettes import indexed
 from tests.support.threads import serving
 
@@ -154,6 +155,10 @@ def test_every_request_of_another_site_gets_the_same_response_before_any_work(po
     for headers in ({}, {"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "none"}):
         status, text = status_and_text(port, host, "/-/bear-search.json?q=roof", **headers)
         assert (status, "Cabin roof" in text) == (200, True)
+
+
+def test_no_header_or_method_of_another_website_changes_the_response(port):
+    assert cross_site.wrong_responses(port, ["/-/bear-search/note/1", "/"]) == []
 
 
 @pytest.mark.asyncio

@@ -70,7 +70,7 @@ def new_export(source: Path) -> Iterator[Path]:
 
     If the block raises an exception, that is recorded instead, so that it isn't tried again.
 
-    :raises OSError: if the cache can't be written
+    :raises OSError: if the cache can't be written, now
     """
     folder = export_folder(source)
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -85,6 +85,8 @@ def new_export(source: Path) -> Iterator[Path]:
         draft.mkdir(mode=0o700)
         try:
             yield draft
+        except OSError:  # the disk is full, which it won't be later
+            raise
         except Exception as error:
             logger.info("No ONNX export is made: %r", error)
             draft = Path(drafts, "failure")

@@ -68,9 +68,9 @@ def explained(error: Exception) -> str:
     # Python has SQLite's error codes only since 3.11. The last message is sqlite-vec's.
     if any(part in words for part in ("is full", "I/O error", "could not write")):
         return (
-            f"There is no space for the index, or its disk has a fault ({words}). Free some space, "
-            "then run datasette bear-index again: it goes on where it stopped. What was indexed "
-            "before can be searched."
+            f"There is no space for the index, or its disk has a fault ({words}). Free some space; "
+            "then a server that runs goes on, and so does datasette bear-index if you run it again."
+            " What was indexed before can be searched."
         )
     if "locked" in words:
         return f"Another program keeps the index from being used ({words}). Try again in a minute."

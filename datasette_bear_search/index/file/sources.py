@@ -34,7 +34,9 @@ class StoredSource:
     def next_try(self) -> str | None:
         """When bear-serve and --watch will read it again, ISO 8601; None: when its files change."""
         pause = self.config.pause(has_failed=bool(self.error))
-        return timestamp_from_seconds(self.tried + pause) if self.tried and pause else None
+        if not self.tried or not pause or self.tried > time.time():  # the clock was set back
+            return None
+        return timestamp_from_seconds(self.tried + pause)
 
     @property
     def schedule(self) -> str:

@@ -277,8 +277,9 @@ def missing(
     if known > FEW_NOTES and len(gone) > known / 2:
         sudden |= gone
     sudden -= unreachable.keys()
-    since = stored.missed or int(time.time())
-    if time.time() - since >= SECONDS_TO_CONFIRM:
+    now = int(time.time())
+    since = min(stored.missed or now, now)  # the clock may have been set back
+    if now - since >= SECONDS_TO_CONFIRM:
         sudden.clear()
     name = shlex.quote(snapshot.config.name)
     confirm = f"or until you run: {_yes(connection, f'--only {name}')}"

@@ -345,9 +345,13 @@ def _cut(block: _Block, room: int, places: Sequence[re.Pattern[str]]) -> list[_P
     cuts = [0]
     while places and len(cuts) == 1:
         place, *places = places
-        for match in place.finditer(raw):
-            if match.end() - cuts[-1] >= MIN_CHARACTERS and match.end() < len(raw):
-                cuts.append(match.end())
+        at = 0
+        while match := place.search(raw, at):
+            at = match.end()
+            if at - cuts[-1] >= MIN_CHARACTERS and at < len(raw):
+                cuts.append(at)
+                # Other places are found from their middle, too.
+                at += 0 if place is _SENTENCES else MIN_CHARACTERS - 1
     if len(cuts) == 1:  # cut anywhere; a character has at most three tokens
         cuts = list(range(0, len(raw), max(1, room // 3)))
     pieces: list[_Piece] = []

@@ -12,7 +12,7 @@ from ...sqlite import sqlite3
 from ..file import database, metadata, vectors
 from ..file import passages as stored_passages
 from ..file.database import transaction
-from ..file.metadata import NEXT_FINGERPRINT, NEXT_MODEL, get_meta, set_meta
+from ..file.metadata import NEXT_FINGERPRINT, NEXT_MODEL, get_meta, mark_changed, set_meta
 from ..file.schema import PENDING
 from . import calibration
 from .chunking import passages, without_shared
@@ -92,6 +92,9 @@ class VectorRun:
             if is_new and get_meta(connection, "fingerprint") != embedder.fingerprint:
                 vectors.drop(connection)
                 set_meta(connection, **about_model)
+            elif not is_new and state.model != embedder.name:  # its folder was moved
+                set_meta(connection, model=embedder.name)
+                mark_changed(connection, vectors.CHANGED)
             if not is_new and (verify_model or get_meta(connection, NEXT_MODEL) == embedder.name):
                 vectors.drop_next(connection)  # the person stays with the present model
             stored_passages.update_passages(connection, embedder.max_tokens)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import sys
 import threading
@@ -16,7 +15,6 @@ from hashlib import blake2b
 from importlib.util import find_spec
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
 from ...embeddings import registry
@@ -30,7 +28,7 @@ from ...index.file.schema import (
     WORDS_TOKENIZER,
 )
 from ...index.file.spellings import spellings
-from ...processes import user_folder
+from ...processes import user_folder, write_file
 from ...query import fts5
 from ...sqlite import read_value, sqlite3
 from ...text import folding, languages
@@ -296,10 +294,7 @@ def dictionary() -> Sequence[int]:
     try:
         path = folder / f"dictionary-{_content_of_dictionaries()}.bin"
         if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            with NamedTemporaryFile(dir=folder, delete=False) as new:
-                _hashes_of_words().tofile(new)
-            os.replace(new.name, path)
+            write_file(path, _hashes_of_words().tobytes())
         with path.open("rb") as file:
             return memoryview(mmap(file.fileno(), 0, access=ACCESS_READ)).cast("Q")
     except (OSError, TypeError, ValueError):  # a full disk, or a file that was cut off

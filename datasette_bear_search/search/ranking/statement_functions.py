@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
+from ...index.file.database import file_state
 from ...index.file.nearest import MAX_CANDIDATES, candidates, note_set
 from ...index.file.schema import MAX_EMBEDDED
 from ...query import fts5
@@ -89,9 +90,15 @@ class SearchFunctions:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._file = file_state(connection)[:2]
         self._plan: Plan | None = None
         self._having: dict[str, bytes] = {}  # notes with each of the plan's words
         self._version: int | None = None  # of the file, when the plan was made or set
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another file, or none, is now where the connection's file was."""
+        return file_state(self._connection)[:2] != self._file
 
     @property
     def plan(self) -> Plan | None:

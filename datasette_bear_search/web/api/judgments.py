@@ -28,10 +28,7 @@ JUDGING_OFF = (
     "datasette bear-serve"
 )
 NO_QUERY = "Search for something first. A note can only be judged as the result of a search."
-NOT_STORED = (
-    "The judgment wasn't saved, because the index can't be written right now. If datasette "
-    "bear-index is running, go back and try again when it has finished."
-)
+NOT_STORED = "The judgment wasn't saved."
 
 
 async def grades(database: Database, query: str) -> dict[tuple[str, str], int] | None:

@@ -48,9 +48,7 @@ SEARCH_TEMPLATE, PART, TITLE = "bear_search.html", "_bear_search.html", "Search 
 
 SAVE_PATH = f"{SEARCH_PATH}/save"
 NOT_SAVED = "Only datasette bear-serve can save searches, with the button on the search page."
-CANT_SAVE = (
-    "The search wasn't saved, because the index can't be written right now. Try again later."
-)
+CANT_SAVE = "The search wasn't saved."
 
 # Results that fit into a window while somebody types.
 FIRST_RESULTS = 6

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
-from typing import TypeVar
+from pathlib import Path
+from typing import TypeVar, cast
 from urllib.parse import parse_qs
 
 from datasette import Forbidden, Request, Response
@@ -14,6 +16,7 @@ from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
 
+from ...index.file.database import SidecarError, explained, is_made, open_for_writing
 from ...query.filter_values import InvalidParameter
 from ...sqlite import sqlite3
 from .. import turns
@@ -124,15 +127,26 @@ async def write_index(
 ) -> T:
     """Write to the index in one transaction, overwriting deleted text; return the result.
 
-    :raises PageError: with the message ``refused``, if the index can't be written
+    :raises PageError: with the message ``refused`` and why, if the index can't be written
     """
 
-    def run(connection: sqlite3.Connection) -> T:
-        connection.execute("pragma secure_delete = on")
-        with connection:
-            return write(connection)
+    def run(connection: sqlite3.Connection) -> T | PageError:
+        try:
+            with ExitStack() as stack:
+                if turns.is_replaced(connection):
+                    path = Path(str(database.path))
+                    if not is_made(path):
+                        return PageError(f"{refused} {UNREADABLE}", 503)
+                    connection = stack.enter_context(open_for_writing(path))
+                connection.execute("pragma secure_delete = on")
+                stack.enter_context(connection)
+                return write(connection)
+        except (SidecarError, sqlite3.DatabaseError) as error:
+            # Not raised here: Datasette would print it, and if that fails, as into a log on a full
+            # disk, its thread would end, and everybody who writes would wait forever.
+            return PageError(f"{refused} {explained(error)}", 503)
 
-    try:
-        return await database.execute_write_fn(run)
-    except sqlite3.DatabaseError:
-        raise PageError(refused, 503) from None
+    written = await database.execute_write_fn(run)
+    if isinstance(written, PageError):
+        raise written
+    return cast(T, written)

@@ -31,6 +31,7 @@ from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
 from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.embeddings.registry import trust
 from datasette_bear_search.search.results.sentences import sentence_scores
+from tests.support.full_disk import full_disk
 from tests.support.kinds_of_text import KINDS_OF_TEXT
 from tests.support.small_models import write_static_model, write_transformer
 
@@ -225,6 +226,15 @@ def test_an_unsupported_model_is_not_exported_and_not_tried_again(models, caplog
     assert not again.needs_onnx_export()
     again.load()
     assert again._onnx is None
+
+
+def test_an_export_for_which_there_was_no_space_is_tried_again(own_model):
+    embedder = SentenceTransformerEmbedder(str(own_model))
+    embedder.load()
+    with full_disk(1000):
+        assert not embedder.export_onnx()
+    assert embedder.needs_onnx_export()
+    assert embedder.export_onnx()
 
 
 def test_an_export_whose_vectors_differ_is_not_kept(own_model, monkeypatch):

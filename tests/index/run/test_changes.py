@@ -370,6 +370,15 @@ def sudden(tmp_path, run) -> Path:
     return write_files(notes, {"n00.md": "Changed.", "new.md": "New."})
 
 
+def test_a_clock_that_is_set_back_lets_notes_leave_all_the_same(sudden, run, stored, later):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "time", lambda now=time.time: now() + 10**7)
+        assert "20 notes are suddenly missing" in run().output
+    later()
+    run()
+    assert len(stored()) == 11
+
+
 def test_many_notes_leave_only_if_another_reading_misses_them(sudden, run, stored, later):
     output = run().output
     assert "20 notes are suddenly missing" in output

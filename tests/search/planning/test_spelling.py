@@ -12,6 +12,7 @@ from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.planning import spelling
 from datasette_bear_search.search.planning.planner import Plan, plan
 from tests.support.bear_libraries import day
+from tests.support.full_disk import full_disk
 
 ORCHARD, QUARRY = (
     BearNote("# Orchard\n\nPruning the orchard.", created=day(1)),
@@ -109,6 +110,9 @@ def test_dictionaries_have_words_of_many_languages(words):
 def test_dictionaries_stay_on_this_machine_for_the_next_process(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(spelling, "_hashes_of_words", lambda: array("Q", [1, 2, 3]))
+    with full_disk(10):
+        assert list(spelling.dictionary.__wrapped__()) == [1, 2, 3]
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
     for _ in range(2):
         assert list(spelling.dictionary.__wrapped__()) == [1, 2, 3]
         monkeypatch.setattr(spelling, "_hashes_of_words", lambda: array("Q"))
