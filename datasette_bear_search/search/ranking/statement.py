@@ -112,31 +112,23 @@ def search_statement(
     return Statement(statement_sql(parts, f"{HIT_ROWS_SQL}{order}\n"), parameters)
 
 
-def counting_statement(planned: Plan, found: str | None, rest: str) -> Statement:
-    """Return a statement about all notes that a search finds, which are in its table ``matches``.
+def matches_statement(planned: Plan, found: str | None) -> Statement:
+    """Return a statement that returns the ids of all notes that a search finds, with commas.
 
     :param found: the ids that the ranking statement returned, a JSON array; None for a search
         without text, which finds all notes that pass the filters
-    :param rest: parts that may read ``matches``, and a select
     """
-    if found is None:
-        # A search without a named source finds no copies, but its source's count includes them.
-        parts, parameters = _retrieved(replace(planned, has_copies=False), ())
-        parts.append(f"""
-matches as materialized (
-  select id as note_id from notes {_join_filtered("id")}
-)""")
-    else:
-        parts, parameters = [_FOUND_AND_COPIES if planned.has_copies else _FOUND], {"found": found}
-    return Statement(statement_sql(parts, f",{rest}"), parameters)
+    if found:
+        return Statement(_FOUND_AND_COPIES, {"found": found})
+    # A search without a named source finds no copies, but its source's count includes them.
+    parts, parameters = _retrieved(replace(planned, has_copies=False), ())
+    matches = f"\nselect group_concat(id) from notes {_join_filtered('id')}"
+    return Statement(statement_sql(parts, matches), parameters)
 
 
-_FOUND = """
-matches as materialized (
-  select value as note_id from json_each(:found)
-)"""
-_FOUND_AND_COPIES = f"""{_FOUND.replace("matches", "found")},
-matches as materialized (
+_FOUND_AND_COPIES = """
+with found as (select value as note_id from json_each(:found))
+select group_concat(note_id) from (
   select note_id from found
   union
   select id from notes where copy_of in (select note_id from found)
