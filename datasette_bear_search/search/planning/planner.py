@@ -68,9 +68,6 @@ BM25_NORMALIZER = 0.7
 # then found, and 8 to 10 without it (benchmarks/quality/threshold.py).
 MIN_BM25_SHARE = 0.15
 
-# While the first vectors are made. With none, 55 notes were found for a question of the tutorial.
-UNMEASURED_THRESHOLD = '{"": 0.36}'
-
 # A note with less than this share of the words' weight (their idf) is a weaker match: of two words,
 # the rarer one is enough.
 ENOUGH = 0.5
