@@ -366,7 +366,7 @@ def _report_lines(report: Report, seconds: float, path: Path) -> list[str]:
     if report.refused:
         done += (
             f". The model doesn't know most of the text of {counted(report.refused, 'passage')}, "
-            "or failed to embed it, so these are found by their words only"
+            "or failed to embed it, so that is found by its words only"
         )
     size = f"{report.size / 1e6:.1f} MB"
     return [done, f"Index: {counted(report.notes, 'note')}, {size}, {path}"]
