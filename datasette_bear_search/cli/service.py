@@ -64,8 +64,9 @@ def bear_uninstall(sidecar_path: Path | None, yes: bool) -> None:
 
     service = Service()
     index = sidecar_path or database.default_path()
-    with clear_errors():
-        database.is_made(index)  # refuse another program's file
+    if sidecar_path:
+        with clear_errors():
+            database.is_made(index)  # refuse another program's file
     files = [*files_we_wrote(index, service)]
     entries = [*install.entries()]
     if not files and not entries and not service.is_installed:

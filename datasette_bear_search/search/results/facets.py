@@ -77,13 +77,11 @@ def count_facets(connection: sqlite3.Connection, results: Results) -> Facets:
         if planned.has_copies or not ids:
             functions_of(connection).plan = planned
             [[ids]] = execute(connection, statement.sql, statement.parameters)
-    found = values.found(ids)
-    counts = values.counts(found)
+    counts = values.counts(ids)
     sources = counts["source"]
     # A search within a source shows its copies of other sources' notes, so they count there.
     if planned.has_copies and not planned.filters.names_source():
-        found[values.copies] = 0
-        counts = values.counts(found)
+        counts = values.counts(ids, without=values.copies)
     facets = Facets(
         total=sum(counts["month"].values()),
         at_least=results.at_least,
@@ -110,7 +108,7 @@ class _Values:
     values: list[tuple[str, Any]]  # facets and values
     notes: NDArray[Any]  # ids, less 1, of the notes with the first value, with the next one, …
     starts: NDArray[Any]  # where those of each value begin
-    copies: NDArray[Any]  # ids, less 1
+    copies: list[int]  # ids, less 1
     tags: list[tuple[int, list[tuple[str, str]]]]  # ids, and _with_tags_above()
 
     @classmethod
@@ -119,34 +117,29 @@ class _Values:
 
         rows = connection.execute(_VALUES).fetchall()
         notes = {row[:2]: numpy.fromstring(row[2], "i4", sep=",") - 1 for row in rows if row[2]}
-        copies = notes.pop(("copy", None), numpy.empty(0, "i4"))
+        copies = [*notes.pop(("copy", None), ())]
         sql = "select id, trim(name, '#/'), folded from tags"
         tags = [(tag, [*_with_tags_above(*names)]) for tag, *names in connection.execute(sql)]
-        # A note with a tag also has the tags above it, even if none is tagged with them, as in
-        # filters.
+        # A note also has the tags above its own, even if none is tagged with them, as in filters.
         below: dict[str, list[NDArray[Any]]] = {}
         for tag, paths in tags:
             for _, folded in paths if ("tag", tag) in notes else ():
                 below.setdefault(folded, []).append(notes["tag", tag])
         notes |= {("path", path): numpy.unique(numpy.concatenate(of)) for path, of in below.items()}
         starts = numpy.cumsum([0, *map(len, notes.values())])[:-1]
-        every = numpy.concatenate([copies[:0], *notes.values()])
+        every = numpy.concatenate([numpy.empty(0, "i4"), *notes.values()])
         return cls([*notes], every, starts, copies, tags)
 
-    def found(self, ids: str | None) -> NDArray[Any]:
-        """Return the set of notes with these ids, a JSON array or what group_concat() returned."""
+    def counts(self, ids: str | None, without: Sequence[int] = ()) -> Counts:
+        """Count by value the notes with these ids, a JSON array or what group_concat() returned."""
         import numpy
 
-        flags = note_set((ids or "").strip("[]"))
-        flags = flags.ljust(int(self.notes.max(initial=-1)) + 1, b"\0")
-        return numpy.frombuffer(bytearray(flags), "u1")
-
-    def counts(self, found: NDArray[Any]) -> Counts:
-        """Count a set of notes by value."""
-        import numpy
-
-        counts: Counts = defaultdict(dict)
+        size = int(self.notes.max(initial=-1)) + 1
+        flags = bytearray(note_set((ids or "").strip("[]")).ljust(size, b"\0"))
+        found = numpy.frombuffer(flags, "u1")
+        found[numpy.array(without, int)] = 0
         numbers = numpy.add.reduceat(found[self.notes], self.starts, dtype="i8").tolist()
+        counts: Counts = defaultdict(dict)
         for (facet, value), number in zip(self.values, numbers):
             if number:
                 counts[facet][value] = number
@@ -200,9 +193,8 @@ _MONTH = """case
     when substr(modified, 9, 2) between '02' and '27' then cast(substr(modified, 1, 7) as text)
     else strftime('%Y-%m', modified, 'localtime')
   end"""
-_IDS = f"""group_concat(id)
-from notes indexed by notes_counts
-where id between 1 and {MAX_NOTE_ID}"""
+_IS_ID = f"between 1 and {MAX_NOTE_ID}"
+_IDS = f"group_concat(id) from notes indexed by notes_counts where id {_IS_ID}"
 _VALUES = f"""
 select 'month', {_MONTH} as month, {_IDS} group by month
 union all
@@ -211,8 +203,5 @@ union all
 select 'copy', null, {_IDS} and copy_of is not null
 {"".join(f"union all select '{name}', '{value}', {_IDS} and {of} " for name, value, of in KINDS)}
 union all
-select 'tag', tag_id, group_concat(note_id)
-from note_tags
-where note_id between 1 and {MAX_NOTE_ID}
-group by tag_id
+select 'tag', tag_id, group_concat(note_id) from note_tags where note_id {_IS_ID} group by tag_id
 """
