@@ -21,7 +21,7 @@ from ..embeddings import registry
 from ..embeddings.backends import servers
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.files import INSTALL_BUNDLED
-from ..embeddings.names import BUNDLED, MULTILINGUAL_MODEL
+from ..embeddings.names import BUNDLED, CHOICES, MULTILINGUAL_MODEL
 from ..index import config
 from ..index.file import database, metadata, nearest, schema, sources, vectors
 from ..index.run import changes
@@ -164,6 +164,13 @@ def _model(path: Path, load_model: bool) -> Findings:
             yield Finding("model", says, None, fix)
     except ModelUnavailable as error:
         yield Finding("model", str(error), False, fix)
+    if any(name == each.model for each in CHOICES):
+        for each in CHOICES:
+            cost = f"{each.megabytes} MB to download; " if each.megabytes else ""
+            missing = registry.missing_package(each.model)
+            use = f"{f'{missing} && ' if missing else ''}datasette bear-index --model {each.model}"
+            says = f"To choose from: {each.model}, {each.purpose} ({cost}{each.figures}): {use}"
+            yield Finding("choice", says)
 
 
 def _sources(path: Path) -> Findings:
