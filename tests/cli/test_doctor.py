@@ -11,6 +11,7 @@ from datasette.cli import cli
 
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.base import ModelUnavailable
+from datasette_bear_search.embeddings.names import BUNDLED, MULTILINGUAL_MODEL
 from datasette_bear_search.index import config
 from datasette_bear_search.index.file import vectors
 from datasette_bear_search.sqlite import sqlite3
@@ -193,6 +194,12 @@ def test_without_model_check_no_model_is_loaded(indexed, doctor, monkeypatch):
     monkeypatch.setattr(TinyEmbedder, "open_model", lambda self: pytest.fail("loaded"))
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     assert doctor()[1]["model"]["ok"]
+
+
+def test_doctor_offers_models_in_place_of_one_of_them(indexed, doctor, sidecar_path):
+    assert "choice" not in doctor()[1]  # somebody chose another one
+    change(sidecar_path, f"update meta set value = '{BUNDLED}' where key = 'model'")
+    assert MULTILINGUAL_MODEL in doctor()[1]["choice"]["says"]
 
 
 def test_a_model_that_cannot_be_loaded_is_a_problem(indexed, doctor):

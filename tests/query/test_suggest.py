@@ -347,4 +347,4 @@ async def test_people_who_may_not_see_the_notes_get_no_suggestions(datasette, si
 @pytest.mark.asyncio
 async def test_without_notes_nothing_is_suggested():
     data = await answer(Datasette(memory=True), status=404, q="roof")
-    assert "datasette bear-index" in data["error"]
+    assert "datasette bear-serve" in data["error"]
