@@ -29,6 +29,7 @@ NOTES = [
     BearNote("# Colors\n\nThe color of the theater, by normalization.", created=day(15)),
     BearNote("# Release\n\nThat is 2.10.11 of the server.", created=day(16)),
     BearNote("# Bills\n\nWhat we paid to mend the oven in 2012. It was 2013.", created=day(17)),
+    BearNote("# Files\n\nRename house/how-to-mend-the-stove.md to stove.md.", created=day(20)),
 ]  # fmt: skip
 
 
@@ -117,6 +118,14 @@ def test_text_with_five_words_of_a_note_among_many_others_is_not_pasted(library)
 @pytest.mark.parametrize(("year", "is_pasted"), [(2012, True), (2013, False)])
 def test_text_with_another_number_is_not_pasted(library, year, is_pasted):
     text = f"What we paid to mend the oven in {year}"
+    assert library.search(text, mode="keyword").hits[0].is_exact == is_pasted
+
+
+@pytest.mark.parametrize(
+    ("text", "is_pasted"), [("how to mend the stove", False),
+                            ("Rename house/how-to-mend-the-stove.md to stove.md", True)],
+)  # fmt: skip
+def test_name_of_a_file_is_no_sentence(library, text, is_pasted):
     assert library.search(text, mode="keyword").hits[0].is_exact == is_pasted
 
 
