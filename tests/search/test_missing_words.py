@@ -29,6 +29,8 @@ NOTES = [
     BearNote("# Colors\n\nThe color of the theater, by normalization.", created=day(15)),
     BearNote("# Release\n\nThat is 2.10.11 of the server.", created=day(16)),
     BearNote("# Bills\n\nWhat we paid to mend the oven in 2012. It was 2013.", created=day(17)),
+    BearNote("# Twice\n\nHumour and humour.", created=day(18)),
+    BearNote("# Both\n\nHumour and humor.", created=day(19)),
     BearNote("# Files\n\nRename house/how-to-mend-the-stove.md to stove.md.", created=day(20)),
 ]  # fmt: skip
 
@@ -147,6 +149,15 @@ def test_british_and_american_spelling_find_both(library, typed):
     assert {hit.title for hit in response.hits if hit.is_found} == {"Colours", "Colors"}
     plan = response.results.plan
     assert (plan.offers, plan.corrections) == ((), ())
+
+
+def test_word_in_two_spellings_counts_once_and_is_marked_twice(library):
+    first, second = library.search("humour", mode="keyword")
+    assert (first.title, second.title) == ("Twice", "Both")
+    assert [second.snippet.text[span.start : span.end] for span in second.snippet.spans] == [
+        "Humour",
+        "humor",
+    ]
 
 
 @pytest.mark.parametrize("typed", ["^remote", "{title body}: remote", "body:remote", "from + afar"])
