@@ -28,9 +28,9 @@ OPENED_SCHEMES = set(
     "agenda anytype applenotes bear bookends brain capacities craftdocs cursor dayone drafts "
     "evernote file fsnotes hook http https joplin logseq mailto marginnote3app marginnote4app "
     "message mindnode mobilenotes mvim noteplan notes notion nv nvalt obsidian omnifocus onenote "
-    "org-protocol raindrop readdle-spark remnote slack subl tana taskpaper tel things ticktick "
-    "todoist tot txmt typora ulysses vscode vscode-insiders vscodium x-apple-reminderkit x-bbedit "
-    "x-bdsk x-devonthink-item zed zotero".split()
+    "org-protocol raindrop readdle-spark remnote simplenote slack subl tana taskpaper tel things "
+    "ticktick todoist tot txmt typora ulysses vscode vscode-insiders vscodium x-apple-reminderkit "
+    "x-bbedit x-bdsk x-devonthink-item zed zotero".split()
 )
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE | re.ASCII)
 

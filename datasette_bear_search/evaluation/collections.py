@@ -115,7 +115,7 @@ def _records(path: Path, kind: str) -> dict[str, dict[str, Any]]:
             record = json.loads(line)
         except ValueError as error:
             raise SourceError(f"{place}: this is not JSON ({error}).") from None
-        if not isinstance(record, dict) or not {"_id", "text"} <= set(record):
+        if not (isinstance(record, dict) and str(record.get("_id", "")) and "text" in record):
             raise SourceError(f'{place}: this is not an object with "_id" and "text".')
         key = str(record["_id"])
         if key in records:

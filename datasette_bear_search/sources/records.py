@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..notes import Note, can_be_opened
+from ..notes import Link, Note, can_be_opened
 from .base import Unreadable, checked_option, checked_texts
 from .files.archive import LARGEST_NOTE, File
 from .files.file_source import FileSource
@@ -41,6 +41,8 @@ _NO_SECONDS = 1e11
 # A number of seconds. A text with fewer digits is a date such as 20240501.
 _NUMBER = re.compile(r"-?\d{9,}(\.\d+)?", re.ASCII)
 _WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?", re.ASCII)
+
+_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{1,30}://[^\s<>()\[\]\"'`]*[^\s<>()\[\]\"'`.,;:!?*_]")
 
 # {content.text} in the option fields
 _PLACE = re.compile(r"\{([^{}]*)\}")
@@ -90,6 +92,7 @@ class Records(FileSource):
             if key in by_key:
                 problems[f"{self.records}s with the key of a later {self.records}"] += 1
             by_key[key] = record
+        self._by_url = {_url(record): key for key, record in by_key.items()}
         for key, record in by_key.items():
             note = self._note(key, record, problems)
             if include_trashed or not note.trashed:
@@ -121,7 +124,7 @@ class Records(FileSource):
             body = as_markdown(body)
         if values["body"] and not body:
             problems["values of body that are no text"] += 1
-        url = _text(values.get("url")).strip()
+        url = _url(values)
         if url and not can_be_opened(url):
             problems["values of url that are no address, or of a program that isn't known"] += 1
             url = ""
@@ -139,8 +142,16 @@ class Records(FileSource):
             created=moment("created"),
             modified=moment("modified"),
             url=url or None,
+            links=tuple(self._links(key, body)),
             **flags,
         )
+
+    def _links(self, own_key: str, body: str) -> Iterator[Link]:
+        """Yield a link for each other note whose ``url`` is in the text."""
+        for address in dict.fromkeys(_ADDRESS.findall(body) if "://" in body else ()):
+            key = self._by_url.get(address) or self._by_url.get(address.partition("#")[0])
+            if key and key != own_key:
+                yield Link(key, address)
 
     def _moment(self, value: Any) -> str | None:
         if isinstance(value, list):
@@ -304,6 +315,10 @@ def _value(item: dict[str, Any], field: str, places: Sequence[str]) -> Any:
 
 
 # --- Values of any type
+
+
+def _url(values: Mapping[str, Any]) -> str:
+    return _text(values.get("url")).strip()
 
 
 def _key(value: Any) -> str:

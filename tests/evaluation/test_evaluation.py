@@ -247,6 +247,11 @@ def test_measuring_a_collection_ignores_the_index_in_the_environment(
         ),
         (
             "corpus.jsonl",
+            '{"_id": "", "text": "x"}\n',
+            'corpus.jsonl, line 1: this is not an object with "_id" and "text"',
+        ),
+        (
+            "corpus.jsonl",
             '{"_id": "a", "text": "x"}\n' * 2,
             "line 2: there is another document 'a' above",
         ),

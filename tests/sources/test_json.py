@@ -14,7 +14,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.notes import Note, Tag
+from datasette_bear_search.notes import Link, Note, Tag
 from datasette_bear_search.sources.base import SourceConfig, SourceError
 from datasette_bear_search.sources.exports.json_apps import Raindrop, StandardNotes
 from datasette_bear_search.sources.records import JSONFile
@@ -122,6 +122,7 @@ APPS: dict[str, tuple[dict[str, Any], Note]] = {
             pinned=True,
             todos_open=1,
             todos_done=1,
+            url="simplenote://note/ba1f43f06dd111eea1a8",
         ),
     ),
     "standard-notes": (
@@ -203,6 +204,17 @@ def test_an_apps_trash_is_read_only_when_asked_for(tmp_path: Path, name: str, ke
     notes = {note.key: note.trashed for note in source.read(include_trashed=True)}
     assert notes.pop(key)
     assert [*notes.values()] == [False]
+
+
+def test_the_url_of_another_note_in_a_text_is_a_link(tmp_path: Path) -> None:
+    notes = [
+        {"id": "a", "content": "Trip\n\n[List](simplenote://note/b), simplenote://note/b."},
+        {"id": "b", "content": "Packing\n\n[this](simplenote://note/b) simplenote://note/c"},
+    ]
+    path = folder_of(tmp_path, {"source/notes.json": {"activeNotes": notes}})
+    trip, packing = open_source(SourceConfig("x", "simplenote", str(path))).read()
+    assert trip.links == (Link("b", "simplenote://note/b"),)
+    assert packing.links == ()
 
 
 def test_encrypted_notes_are_one_line(tmp_path: Path) -> None:

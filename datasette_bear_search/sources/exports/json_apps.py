@@ -76,6 +76,7 @@ class Simplenote(_App):
     mapping: ClassVar[Mapping[str, str | Sequence[str]]] = {
         **{"key": "id", "body": "content", "created": "creationDate", "modified": "lastModified"},
         **{"tags": "tags", "pinned": "pinned", "trashed": "deleted"},
+        "url": "simplenote://note/{id}",
     }
 
     @staticmethod

@@ -56,7 +56,11 @@ _SEPARATOR = re.compile(
 )
 _END_OF_HEADERS = re.compile(rb"\n\r?\n")
 _ID = re.compile(r"<[^<>\s]+>")
-_REPLY = re.compile(r"(?:(?:re|aw|fwd?|wg|sv|tr|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
+_REPLY = re.compile(
+    r"(?:(?:re|aw|fwd?|wg|sv|vs|vb|tr|rv|res|enc|rif|odp|pd|ynt|antw|回复|答复|转发|Ответ)"
+    r"(?:\[\d+\])?\s?[:：]\s*)+",
+    re.IGNORECASE,
+)
 # The quoted text in a reply, with the line above it: "On 1 May 2024, Ada wrote:"
 _QUOTED = re.compile(
     r"(?:^(?:(?:On|Am|Le|El|Em|Il|Op|Den) [^\n]{0,300}\n)?[^>\n][^\n]{0,300}:[ \t\r]*\n\s{0,4})?"
@@ -275,7 +279,9 @@ def _add(thread: _Thread, raw: bytes) -> None:
     texts: dict[str, list[str]] = {"text/plain": [], "text/html": [], "text/calendar": []}
     more: list[str] = []
     for part in message.walk():
-        kind, name = part.get_content_type(), _part_name(part)
+        kind = part.get_content_type()
+        # Some programs give the text itself a name.
+        name = _part_name(part) if part is not message or kind[:5] != "text/" else ""
         if name:
             thread.has_image |= kind.startswith("image/")
             thread.has_file |= not kind.startswith("image/")
@@ -304,7 +310,8 @@ def _add(thread: _Thread, raw: bytes) -> None:
     for date in (_header(message, "Date"), received):
         with suppress(Exception):
             moment = moment or parse_timestamp(parsedate_to_datetime(date[:100]))
-    subject = _REPLY.sub("", _header(message, "Subject"), 1)
+    subject = _header(message, "Subject")
+    subject = subject[reply.end() :] if (reply := _REPLY.match(subject)) else subject
     thread.messages.append(_Message(moment or "", name or address, subject, storable(text)))
 
 

@@ -25,9 +25,9 @@ from ..files.file_source import FileSource
 from ..files.folder import SOFTWARE
 from ..files.opening import is_zip, open_archive, open_inner
 from ..files.states import digest
-from ..folders import ParsedFile, front_matter, org
+from ..folders import ParsedFile, front_matter
 from ..folders.links import LINKED
-from ..folders.markdown import HTML, MARKDOWN_SUFFIXES, MarkdownFolder
+from ..folders.markdown import HTML, SUFFIXES, MarkdownFolder
 from ..folders.obsidian import SETTINGS_FOLDER
 from ..formats.keep import is_page_of_keep
 from ..formats.markdown_metadata import suffix
@@ -52,7 +52,7 @@ class NotesZip(MarkdownFolder):
         with open_archive(path) as archive, ExitStack() as stack:
             parts = _parts(archive, stack, []).values()
             suffixes = {suffix(key) for part in parts for key in part.files}
-            return not suffixes.isdisjoint((*MARKDOWN_SUFFIXES, *HTML, org.SUFFIX))
+            return not suffixes.isdisjoint(SUFFIXES)
 
     def state(self) -> str:
         return f"{FileSource.state(self)} {digest(super()._settings(), size=6)}"
@@ -121,7 +121,10 @@ class _Contents(Archive):
         self._places: dict[str, tuple[Archive, str]] = {}
         for place in sorted(places):
             key, end = place.removeprefix(top), suffix(place)
-            if _is_left_out(key, source) or _is_double(place, places):
+            if software := SOFTWARE.intersection(key.split("/")[:-1]):
+                self.software |= software
+                continue
+            if _is_excluded(key, source) or _is_double(place, places):
                 continue
             if self.ids and key == "index.html":  # a list of Notion's pages
                 continue
@@ -165,11 +168,10 @@ class _Contents(Archive):
         return "\n".join([*lines[:1], f"|{'---|' * len(rows[0])}" if rows else "", *lines[1:]])
 
 
-def _is_left_out(key: str, source: NotesZip) -> bool:
-    """Return whether a file, or a folder above it, belongs to software or is excluded."""
+def _is_excluded(key: str, source: NotesZip) -> bool:
+    """Return whether a file, or a folder above it, is excluded."""
     above = [key[: end + 1] for end, mark in enumerate(key) if mark == "/"]
-    is_software = not SOFTWARE.isdisjoint(key.split("/")[:-1])
-    return is_software or any(source._excludes(each, False) for each in (*above, key))
+    return any(source._excludes(each, False) for each in (*above, key))
 
 
 def _is_double(place: str, places: Mapping[str, Archive]) -> bool:

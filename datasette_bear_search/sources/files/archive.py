@@ -90,6 +90,7 @@ class Archive(ABC):
         self.empty: dict[str, float] = {}  # folders without anything, and when they last changed
         self.evicted: set[str] = set()  # keys of files whose content is only in a cloud
         self.unread: Counter[str] = Counter()  # documents in neither, counted by suffix
+        self.software: set[str] = set()  # names of folders that were left out
 
     def read(self, key: str, *, largest: int = LARGEST_FILE) -> bytes:
         """Return a file's content.

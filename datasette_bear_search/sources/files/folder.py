@@ -15,9 +15,7 @@ from .archive import DOCUMENTS, LARGEST_ARCHIVE, Archive, File, storable_name
 from .states import explained, unreadable
 
 # Folders of software, full of other people's Markdown, and Jekyll's templates and generated pages.
-SOFTWARE = frozenset(
-    {"node_modules", "site-packages", "__pycache__", "_includes", "_layouts", "_site"}
-)
+SOFTWARE = frozenset({"node_modules", "site-packages", "_includes", "_layouts", "_site"})
 _SOFTWARE_FILE = re.compile(
     r"(?:requirements[\w.-]*|constraints|licen[cs]e|robots|cmakelists)\.txt", re.IGNORECASE
 )
@@ -102,7 +100,9 @@ class Folder(Archive):
             elif entry.is_symlink():
                 self._report_link(key, entry)
             elif entry.is_dir(follow_symlinks=False):
-                if name not in SOFTWARE and not self._excludes(key + "/"):
+                if name in SOFTWARE:
+                    self.software.add(name)
+                elif not self._excludes(key + "/"):
                     folders.append((key + "/", entry.path))
             elif self._is_wanted(name):
                 if self._is_included(key):

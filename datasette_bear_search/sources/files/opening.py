@@ -140,7 +140,7 @@ def first_files(location: str, is_wanted: Callable[[File], object]) -> Iterator[
     """
     path = Path(location).expanduser()
     if path.is_dir():
-        inside = sorted(os.listdir(path))
+        inside = paths_at(location)
         if any(name.lower().endswith(MARKDOWN) for name in inside):
             inside = []  # a folder of notes, or Simplenote's, which has their texts beside "source"
         files = [File(name, name, "", 0, 0, None) for name in ("source/notes.json", *inside)]
@@ -159,10 +159,13 @@ def is_zip(path: Path) -> bool:
 
 
 def paths_at(location: str) -> list[str]:
-    """Return a file's name, the paths in a zip file, or a folder's entries."""
+    """Return a file's name, the paths in a zip file, or a folder's entries but a README.
+
+    People put one beside an export.
+    """
     path = Path(location).expanduser()
     if path.is_dir():  # without its subfolders, which may be large
-        return os.listdir(path)
+        return [name for name in sorted(os.listdir(path)) if name[:7].lower() != "readme."]
     if not is_zip(path):
         return [path.name] if path.is_file() else []
     with open_archive(path) as archive:

@@ -56,6 +56,7 @@ _BLOCK = re.compile(
     r"(?P<block>(?:.*\n)*?)(?:(?P=fence)|\.\.\.)[ \t]*(?:\n|\Z)"
 )
 _HEADERS = re.compile(r"(title:[ \t]+\S.*\n(?:[ \t]*\S.*\n)*)[ \t]*(?:\n|\Z)", re.IGNORECASE)
+_CONTINUED = re.compile(r"\n[ \t]+(?=[^\s-])")
 _PANDOC = re.compile(r"%[ \t]+(\S.*)\n(?:%[ \t]*(.*)\n)?(?:%[ \t]*(.*)\n)?")
 _DEEP_LINE = re.compile(rf"(?:[-?:][ \t]+){{{DEEPEST}}}")
 _SIMPLE_LINE = re.compile(r"(?P<name>[^\W\d_][\w-]{0,60}):(?:[ \t]+(?P<value>.*))?")
@@ -102,7 +103,7 @@ def _without_fences(text: str) -> tuple[dict[str, Any], str, str]:
             is_alone = not text[end:].partition("\n")[0].strip()
             properties = _by_name(loaded) if is_alone else None
     elif match := _HEADERS.match(start):
-        properties, is_whole = _simple_lines(match[1])
+        properties, is_whole = _simple_lines(_CONTINUED.sub(" ", match[1]))
         properties, end = properties if is_whole else None, match.end()
     elif match := _PANDOC.match(start):
         properties = dict(zip(("title", "author", "date"), match.groups()))

@@ -23,8 +23,7 @@ from .links import INDEX_NAMES
 
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
 HTML = (".html", ".htm", ".xhtml")
-PLAIN_TEXT = (".txt", ".text")
-
+SUFFIXES = (*MARKDOWN_SUFFIXES, *HTML, ".txt", ".text", org.SUFFIX)
 
 _TRASH = re.compile(r"((?:.*?/)??)trash/", re.IGNORECASE)
 _BESIDE_TRASH = ("source/notes.json", "notes.sqlite")
@@ -44,7 +43,7 @@ class MarkdownFolder(NoteFolder):
         location: Path | str,
         name: str = "markdown",
         *,
-        suffixes: str | Sequence[str] = (*MARKDOWN_SUFFIXES, *HTML, *PLAIN_TEXT, org.SUFFIX),
+        suffixes: str | Sequence[str] = SUFFIXES,
         url: str = "",
         app: str = "",
         folder_tags: bool = True,
@@ -67,7 +66,7 @@ class MarkdownFolder(NoteFolder):
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        return has_files(location, (*MARKDOWN_SUFFIXES, *HTML, *PLAIN_TEXT, org.SUFFIX))
+        return has_files(location, SUFFIXES)
 
     def _settings(self) -> tuple[object, ...]:
         return (*super()._settings(), self.suffixes, self.url)

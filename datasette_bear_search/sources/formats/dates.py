@@ -13,8 +13,8 @@ APPLE_EPOCH = 978_307_200
 
 _LONGEST = 100  # characters
 
-# The beginnings of the months' names in 25 languages, a month a line. Words that mean different
-# months in two of them are left out, as "listopad" in Croatian, Polish and Ukrainian.
+# The beginnings of the months' names in 40 languages, a month a line, twice. Words that mean
+# different months in two of them are left out, as "listopad" in Croatian, Polish and Czech.
 _NAMES = """
 jan janv ene gen ian styc leden ledna tammi oca ιαν янв січ сiч яну ינואר يناير जनवरी
 feb fev fevr lut unor helmi sub φεβ фев лют פברואר فبراير फरवरी
@@ -28,6 +28,18 @@ sep set wrze zar syys eyl σεπ сен вер ספטמבר سبتمبر सि�
 oct okt ott out paz rij loka eki οκτ окт жовт אוקטובר أكتوبر اكتوبر अक्टूबर अक्तूबर
 nov noi marras kas νοε ноя ное נובמבר نوفمبر नवंबर नवम्बर
 dec dez dic des gru prosin joulu ara δεκ дек груд דצמבר ديسمبر दिसंबर दिसम्बर
+jaan sau sijec студ јан იან มกร জান ژان جنور
+veebr vas velj shkurt თებ กุมภ ফেব فور فرور फ़रवरी
+kov ozuj сак бер მარ มีน মার مارچ
+bal travnj travanj prill крас кві აპრ เมษ এপ্র آور اپر
+geg svib maig мај მაი พฤษ মে مئی траун
+juuni birz lipanj lipnj qershor cer чер чэрв јун ივნ มิถ জুন ژوئن جون
+juuli liep srpanj srpnj korrik ліп јул ივლ กรก জুল ژوئی جولا
+rugp kolovoz gusht сер жнів жніун აგვ สิงห আগ اوت اگست
+szept rugs rujan rujn shtator სექ กันย সেপ سپت ستم
+spal tetor кас ოქტ ตุล অক্ট اکت اکتو
+studen lapkr nentor лис ліст ნოე พฤศ নভ نوام نوم
+dets dhjet снеж дец დეკ ธันว ডিস دسام دسم
 """
 
 _ZONE = r"(?P<zone>Z|(?:UTC|GMT)?\s?(?P<sign>[+-])(?P<ahead>\d{1,2}):?(?P<by>\d{2})?|UTC|GMT)?"
@@ -65,7 +77,7 @@ _DAYS = [
 ]
 _TIME = re.compile(
     r"(?P<eastern>上午|下午|晚上|午前|午後|오전|오후)?\s?(?<!\d)(?P<hour>\d{1,2})\s?"
-    r"(?:(?::|\.(?=\d\d(?:\D|\Z)))(?P<minute>\d{2})|[h時时點点시]\s?(?P<minutes>\d{1,2})?\s?[分분]?"
+    r"(?:(?::|\.(?=\d\d(?:\D|\Z)))(?P<minute>\d{2})|(?:h(?![^\W\d_])|[時时點点시])\s?(?P<minutes>\d{1,2})?\s?[分분]?"
     r"|(?=\s?[ap]\.?m\b))"
     r"(?::(?P<second>\d{2})(?:[.,]\d+)?)?(?!\d)\s?(?P<half>[ap]\.?m\b\.?)?\s*\(?"
     rf"{_ZONE}\)?",
@@ -170,8 +182,8 @@ def _plain(text: str) -> str:
 
 
 _MONTHS = {
-    _plain(name): month
-    for month, names in enumerate(_NAMES.strip().split("\n"), 1)
+    _plain(name): line % 12 + 1
+    for line, names in enumerate(_NAMES.strip().split("\n"))
     for name in names.split()
 }
 _LONGEST_MONTH, _MARCH = max(map(len, _MONTHS)), 3
@@ -180,5 +192,5 @@ _LONGEST_MONTH, _MARCH = max(map(len, _MONTHS)), 3
 def _month(word: str) -> int | None:
     # The longest beginning counts: "marras" is November in Finnish.
     word = word.removeprefix("ב")  # "in", which Hebrew writes in one word
-    beginnings = (word[:length] for length in range(min(len(word), _LONGEST_MONTH), 2, -1))
+    beginnings = (word[:length] for length in range(min(len(word), _LONGEST_MONTH), 1, -1))
     return next((_MONTHS[it] for it in beginnings if it in _MONTHS), None)

@@ -15,8 +15,8 @@ from ..files.opening import open_zip
 from .dates import first_timestamp
 from .markdown_metadata import leading_heading
 
-# Characters times the deepest nesting. Worse pages keep only their words: quotes and lists indent
-# each line, and 100,000 paragraphs in 90 nested quotes took 18 s.
+# Characters times the deepest nesting of what indents lines or is searched again at each level:
+# 100,000 paragraphs in 90 nested quotes took 18 s. Worse pages keep only their words.
 DEEPEST_PAGE = 50_000_000
 
 # Bytes of XML in a Word document: larger ones aren't opened. Of those above the second limit, only
@@ -41,10 +41,7 @@ _TEMPLATE = re.compile(
     r"\s*(?:<[^<>]*>\s*)*\{[{%]|[\s\S]*?<title>[^<{]*\{[{%]|---\n[\s\S]*?\{[{%]", re.IGNORECASE
 )
 _TAG = re.compile(r"<[^<>]*>")
-# Tags of elements that nest. Others are empty, or end by themselves where the next one begins.
-_OPENING_OR_CLOSING = re.compile(
-    r"<(/?)(?!(?:br|hr|img|input|li|link|meta|p|td|th|tr|wbr)\b)[a-z]", re.IGNORECASE
-)
+_NESTING = re.compile(r"<(/?)(?:blockquote|dl|ol|pre|table|ul)\b", re.IGNORECASE)
 _TITLE = re.compile(r"<title\b[^<>]*>([^<]*)", re.IGNORECASE)
 _META = re.compile(r"<meta\b[^<>]*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(
@@ -79,7 +76,7 @@ def html_to_markdown(html: str) -> str:
 
 def parse_html(html: str) -> Page:
     """Return a page's title, words and dates. The Markdown doesn't repeat the title."""
-    steps = (-1 if match[1] else 1 for match in _OPENING_OR_CLOSING.finditer(html))
+    steps = (-1 if match[1] else 1 for match in _NESTING.finditer(html))
     page = _parsed(html) if max(accumulate(steps), default=0) * len(html) <= DEEPEST_PAGE else None
     words = unescape(_TAG.sub(" ", html)) if page is None else ""
     problem = "nested so deeply, or so damaged, that only its words are kept"

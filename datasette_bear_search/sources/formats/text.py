@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +22,21 @@ _BYTE_ORDER_MARKS = {
 
 # Windows' encoding in Western Europe and America, a superset of Latin-1's letters.
 _WESTERN = "cp1252"
+
+# Encodings of Latin scripts, and the letters beyond ASCII of each language that is written in them.
+_CENTRAL = "áčďéěíňóřšťúůýž áäčďéíĺľňóôŕšťúýž ąćęłńóśźż áéíóöőúüű ăâîşţ čćđšž"
+_ALPHABETS = {
+    _WESTERN: "àâæçéèêëîïôœùûüÿ äöüß áéíñóúüç àáâãçéêíóôõú àèéìíòóùú áéëèêïóöü æøåéèêóòâ åäöé"
+    " áæéíðóöþúý äõöüšž áéíóúàèìòù àçèéíïòóúü",
+    "cp1250": _CENTRAL,
+    "iso8859_2": _CENTRAL,
+    "cp1254": "çğı\u0307öşüâîû",
+    "cp1257": "āčēģīķļņšūž ąčęėįšųūž",
+}
+# Characters between words in all of them.
+_BETWEEN_WORDS = "\xa0¡¿«»§©®°·€–—‘’‚“”„•…"
+# Share of such letters below which a text isn't in one of the other languages: names, for example.
+_FEWEST_LETTERS = 0.01
 
 # Encodings of other scripts. Among all encodings, charset-normalizer takes "Café crème" for Urdu;
 # among these, it recognized twelve languages from a single sentence each.
@@ -163,7 +179,7 @@ def _guess(data: bytes) -> str:
     high = len(data) - len(data.translate(None, delete=bytes(range(128, 256))))
     clustered = sum(map(len, _HIGH_BYTES.findall(data)))
     if clustered == 0 or (high < 0.3 * len(data) and clustered < 0.5 * high):
-        return _WESTERN
+        return _latin(data[:_SAMPLE])
     # Two languages that charset-normalizer doesn't recognize from a sentence or two.
     if not data.translate(None, delete=_HEBREW):
         return "cp1255"
@@ -179,6 +195,18 @@ def _guess(data: bytes) -> str:
         sample = sample[: sample.rfind(b"\n") + 1] or sample
     best = from_bytes(sample, cp_isolation=_OTHER_SCRIPTS).best()
     return best.encoding if best else _WESTERN
+
+
+def _latin(sample: bytes) -> str:
+    """Return the encoding in which most letters of a text are those of one language."""
+    high = sample.translate(None, delete=bytes(range(128)))
+
+    def letters(encoding: str) -> int:
+        counts = Counter(high.decode(encoding, "replace").lower())
+        alphabets = (each + _BETWEEN_WORDS for each in _ALPHABETS[encoding].split())
+        return max(sum(map(counts.__getitem__, each)) for each in alphabets)
+
+    return max(_ALPHABETS, key=letters) if len(high) > _FEWEST_LETTERS * len(sample) else _WESTERN
 
 
 # --- JSON in which any value may be missing or have the wrong type

@@ -144,6 +144,8 @@ def test_a_file_a_folder_and_a_zip_file_are_recognized(tmp_path: Path) -> None:
     ):
         assert kind_of(str(path)) == "evernote"
         assert read(EvernoteExport(path)).keys() == titles
+    described = folder_of(tmp_path / "described", {**files, "README.md": "x"})
+    assert kind_of(str(described)) == "evernote"
     vault = folder_of(tmp_path / "vault", {**files, "a.md": "x"})
     assert kind_of(str(vault)) == "markdown"
     with pytest.raises(SourceError, match=r"There is no .enex file"):

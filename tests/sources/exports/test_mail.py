@@ -229,6 +229,26 @@ def test_people_files_forwarded_messages_and_invitations_are_words(tmp_path: Pat
         assert words in note.body
 
 
+@pytest.mark.parametrize(
+    ("subject", "title"),
+    [
+        ("Advice: hire: Ada", "Advice: hire: Ada"),
+        ("RE: AW[2]: Roof", "Roof"),
+        ("回复：屋顶", "屋顶"),
+        ("Ответ: Крыша", "Крыша"),
+    ],
+)
+def test_only_the_marks_of_a_reply_are_cut_from_a_subject(
+    tmp_path: Path, subject: str, title: str
+) -> None:
+    assert only(tmp_path, f"From -\nSubject: {subject}\n\nx".encode()).title == title
+
+
+def test_a_text_that_has_a_name_is_read(tmp_path: Path) -> None:
+    head = 'Subject: x\nContent-Type: text/plain; name="note.txt"'
+    assert "It leaks" in only(tmp_path, f"From -\n{head}\n\nIt leaks".encode()).body
+
+
 def test_headers_in_bare_utf_8_are_read(tmp_path: Path) -> None:
     head = "From: Zoë <zoe@example.org>\nSubject: Café für alle\nX-Gmail-Labels: Entwürfe,Büro"
     note = only(tmp_path, f"From -\n{head}\n\nx".encode())

@@ -52,6 +52,10 @@ def notes(path: Path, files: dict[str, Any]) -> dict[str, Note]:
     return found
 
 
+def test_plain_texts_alone_are_recognized(tmp_path: Path) -> None:
+    assert kind_of(str(zip_of(tmp_path / "notes.zip", {"Tea.txt": "Green"}))) == "zip"
+
+
 def test_a_downloaded_repository_is_read_like_a_folder(tmp_path: Path) -> None:
     files = {
         "til-main/README.md": "# TIL\n\n[Jar](python/jar.md)",
@@ -67,7 +71,10 @@ def test_a_downloaded_repository_is_read_like_a_folder(tmp_path: Path) -> None:
     source = NotesZip(path, exclude=["drafts"], url=url)
     found = {note.key: note for note in source.read()}
     assert found.keys() == {"README.md", "python/jar.md"}
-    assert source.skipped == ["1 .pdf: this kind of source doesn't read such files"]
+    assert source.skipped == [
+        "1 .pdf: this kind of source doesn't read such files",
+        "node_modules: such folders of software or templates aren't read",
+    ]
     assert [link.key for link in found["README.md"].links] == ["python/jar.md"]
     jar = found["python/jar.md"]
     assert (jar.title, tag_names(jar), jar.todos_open) == ("Jar", ["python", "x"], 1)
@@ -145,7 +152,7 @@ def test_notes_of_a_packed_vault_are_called_like_their_files(tmp_path: Path) -> 
 
 
 def test_an_archive_without_notes_is_not_recognized(tmp_path: Path) -> None:
-    for number, files in enumerate(({"a.txt": "x", "b.py": "x"}, {"a.zip": inner({"b.png": "x"})})):
+    for number, files in enumerate(({"a.css": "x", "b.py": "x"}, {"a.zip": inner({"b.png": "x"})})):
         assert not NotesZip.reads(str(zip_of(tmp_path / f"{number}.zip", files)))
     assert not NotesZip.reads(str(zip_of(tmp_path / "a.docx", {"a.md": "x"})))
     bundle = zip_of(

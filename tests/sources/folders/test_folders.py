@@ -58,7 +58,7 @@ def test_hidden_files_and_folders_of_software_are_not_notes(tmp_path: Path) -> N
     )
     source = MarkdownFolder(tmp_path, "notes")
     assert list(by_key(source.read())) == ["note.md"]
-    assert source.skipped == []
+    assert source.skipped == ["node_modules: such folders of software or templates aren't read"]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_title_tags_and_dates_come_from_the_front_matter(tmp_path: Path) -> None
         '{\n\t"title": "Tea",\n  "tags": ["a", "b"],\n  "date": "2024-05-01"\n}\n\n',
         '---json\n{"title": "Tea", "tags": ["a", "b"],\n"date": "2024-05-01"}\n---\n',
         '---\n{\n\t"title": "Tea", "tags": "a, b", "date": "2024-05-01"\n}\n---\n',
-        "Title: Tea\nTags: a, b\nDate: 2024-05-01 09:30\n\n",
+        "Title: Tea\nTags: a,\n    b\nDate: 2024-05-01 09:30\n\n",
         "title: Tea\nkeywords: a, b\ndate: May 1, 2024\n\n",
     ],
     ids=["Hugo", "named", "fenced", "Pelican", "MultiMarkdown"],

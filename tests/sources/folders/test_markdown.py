@@ -477,8 +477,18 @@ def test_layouts_and_templates_of_a_site_are_not_notes(tmp_path: Path) -> None:
     source = MarkdownFolder(tmp_path, "notes")
     assert [note.key for note in source.read()] == ["tea.html"]
     assert source.skipped == [
-        f"{name}.html: a template that a site is made from" for name in ("base", "home", "list")
+        *(f"{name}.html: a template that a site is made from" for name in ("base", "home", "list")),
+        "_includes, _layouts, _site: such folders of software or templates aren't read",
     ]
+
+
+def test_a_large_page_in_many_boxes_keeps_its_form(tmp_path: Path) -> None:
+    rows = "<p>Some words of <b>it</b></p>\n" * 20_000
+    page = (
+        f"<script>{'if (i<a) b();' * 50}</script>{'<div>' * 100}<h1>Tea</h1>{rows}{'</div>' * 100}"
+    )
+    note = markdown(tmp_path, page, "page.html")
+    assert (note.title, note.body[:20]) == ("Tea", "Some words of **it**")
 
 
 def test_a_page_nested_thousands_deep_keeps_its_words(tmp_path: Path) -> None:
