@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
@@ -289,11 +289,16 @@ def forms(text: str, languages: Iterable[str]) -> list[str]:
 
 
 def in_languages(
-    expression: str, languages: Iterable[str], known_forms: Mapping[str, Iterable[str]] = {}
+    expression: str,
+    languages: Iterable[str],
+    known_forms: Mapping[str, Iterable[str]] = {},
+    *,
+    once: bool = False,
 ) -> str:
     """Return an FTS5 expression that also matches its words' forms in these languages.
 
     :param known_forms: text → its forms, if they are others
+    :param once: whether BM25 is to count one form of a word in a note, the first that it has
     """
     known = [None, *(language for language in languages if language in SNOWBALL)]
     if len(known) == 1 and not known_forms and not _needs_cutting(expression):
@@ -304,9 +309,17 @@ def in_languages(
             found = [f'"{form}"' for form in known_forms[match[1]]]
         else:
             found = distinct(_STRING.sub(partial(_localized, each), match[0]) for each in known)
-        return found[0] if len(found) == 1 else f"({' OR '.join(found)})"
+        return _any_of(found, once)
 
     return _STRING_OR_NEAR.sub(localized, expression)
+
+
+def _any_of(forms: Sequence[str], once: bool) -> str:
+    if len(forms) == 1:
+        return forms[0]
+    if once:
+        return f"({forms[0]} OR ({_any_of(forms[1:], once)} NOT {forms[0]}))"
+    return f"({' OR '.join(forms)})"
 
 
 def strings(expression: str) -> list[str]:

@@ -29,6 +29,9 @@ NOTES = [
     BearNote("# Colors\n\nThe color of the theater, by normalization.", created=day(15)),
     BearNote("# Release\n\nThat is 2.10.11 of the server.", created=day(16)),
     BearNote("# Bills\n\nWhat we paid to mend the oven in 2012. It was 2013.", created=day(17)),
+    BearNote("# Twice\n\nHumour and humour.", created=day(18)),
+    BearNote("# Both\n\nHumour and humor.", created=day(19)),
+    BearNote("# Files\n\nRename house/how-to-mend-the-stove.md to stove.md.", created=day(20)),
 ]  # fmt: skip
 
 
@@ -127,6 +130,14 @@ def test_text_with_another_number_is_not_pasted(library, year, is_pasted):
     assert library.search(text, mode="keyword").hits[0].is_exact == is_pasted
 
 
+@pytest.mark.parametrize(
+    ("text", "is_pasted"), [("how to mend the stove", False),
+                            ("Rename house/how-to-mend-the-stove.md to stove.md", True)],
+)  # fmt: skip
+def test_name_of_a_file_is_no_sentence(library, text, is_pasted):
+    assert library.search(text, mode="keyword").hits[0].is_exact == is_pasted
+
+
 def test_verbatim_search_marks_what_was_typed(library):
     def marks(typed):
         for hit in library.search(typed, mode="like"):
@@ -145,6 +156,15 @@ def test_british_and_american_spelling_find_both(library, typed):
     assert {hit.title for hit in response.hits if hit.is_found} == {"Colours", "Colors"}
     plan = response.results.plan
     assert (plan.offers, plan.corrections) == ((), ())
+
+
+def test_word_in_two_spellings_counts_once_and_is_marked_twice(library):
+    first, second = library.search("humour", mode="keyword")
+    assert (first.title, second.title) == ("Twice", "Both")
+    assert [second.snippet.text[span.start : span.end] for span in second.snippet.spans] == [
+        "Humour",
+        "humor",
+    ]
 
 
 @pytest.mark.parametrize("typed", ["^remote", "{title body}: remote", "body:remote", "from + afar"])

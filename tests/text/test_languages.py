@@ -149,6 +149,11 @@ def test_an_expression_also_asks_for_the_words_as_they_are_indexed(expression, a
     assert languages.in_languages(expression, among) == expected
 
 
+def test_an_expression_may_ask_for_each_form_only_if_a_note_has_none_before_it():
+    expected = '("a" OR (("b" OR ("c" NOT "b")) NOT "a"))'
+    assert languages.in_languages('"x"', [], {"x": ["a", "b", "c"]}, once=True) == expected
+
+
 def test_words_of_another_language_leave_the_index_with_their_note(write, bear_index, sidecar_path):
     write(*LIBRARY, *ASIA)
     bear_index("--no-semantic")

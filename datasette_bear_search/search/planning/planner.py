@@ -108,11 +108,11 @@ class Plan:
     @cached_property
     def match(self) -> str | None:
         """The FTS5 expression for the terms, in all their forms."""
-        return self.terms.match and self.in_forms(self.terms.match)
+        return self.terms.match and self.in_forms(self.terms.match, once=True)
 
-    def in_forms(self, expression: str) -> str:
+    def in_forms(self, expression: str, *, once: bool = False) -> str:
         """Return an FTS5 expression that also matches its words' other forms."""
-        return languages.in_languages(expression, self.languages, self.forms)
+        return languages.in_languages(expression, self.languages, self.forms, once=once)
 
     @property
     def enough(self) -> float:
