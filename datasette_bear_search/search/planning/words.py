@@ -127,6 +127,7 @@ class QueryWords:
             elif is_one:
                 unknown.append(word)
         # The query may be in a language that the notes aren't in.
+        is_foreign = len(unknown) > max(len(known), MAX_DOUBTFUL)
         if unknown and (own := languages.likely(query.text.split(), languages.STOP_WORDS)):
             common += [word for word in unknown if word.lower() in languages.STOP_WORDS[own]]
             unknown = [word for word in unknown if word not in common]
@@ -139,7 +140,7 @@ class QueryWords:
             may_go_on = word == query.unfinished_word or not is_whole
             if may_go_on and spelling.word_completions(self._connection, word):
                 replacements[word], has_rare = f"{word}*", True
-            elif not correct or len(unknown) > max(len(known), MAX_DOUBTFUL):
+            elif not correct or is_foreign:
                 pass
             elif found := spelling.correction(self._connection, word):
                 if found.is_sure:
