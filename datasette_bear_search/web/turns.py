@@ -17,7 +17,13 @@ from weakref import WeakKeyDictionary
 from datasette.app import Datasette
 from datasette.database import Database
 
-from ..index.file.database import SidecarError, as_damage, is_locked, undo_half_a_commit
+from ..index.file.database import (
+    OtherVersion,
+    SidecarError,
+    as_damage,
+    is_locked,
+    undo_half_a_commit,
+)
 from ..search.connection import open_sidecar
 from ..search.ranking.statement_functions import functions_of
 from ..sqlite import sqlite3
@@ -162,6 +168,8 @@ async def execute(database: Database, function: Callable[[sqlite3.Connection], T
         try:
             with as_damage():
                 return await database.execute_fn(lambda connection: context.run(read, connection))
+        except OtherVersion:
+            raise
         except SidecarError as error:
             raise sqlite3.DatabaseError(str(error)) from None
 
