@@ -52,6 +52,7 @@ class ContentWord(NamedTuple):
     text: str
     match: str  # FTS5 expression for it in all forms
     weight: float  # inverse document frequency
+    is_known: bool  # whether any note has it
 
 
 class QueryWords:
@@ -182,7 +183,7 @@ class QueryWords:
                 match = languages.in_languages(fts5.quoted(name), (), known)
                 has_it = exists(self._connection, match, if_broken=False)
                 having = min(self._counts(name).values(), default=0) if has_it else 0
-                found.append(ContentWord(name, match, _idf(having, self._notes)))
+                found.append(ContentWord(name, match, _idf(having, self._notes), having > 0))
             # Not why and who, which aren't stop words.
             words = [word for word in terms.words if word not in WORDS_OF_SENTENCES] or terms.words
             for word in words:
@@ -192,12 +193,16 @@ class QueryWords:
                 match = languages.in_languages(" AND ".join(map(fts5.quoted, parts)), (), known)
                 if parts:
                     having = min(chain.from_iterable(self._counts(part).values() for part in parts))
-                    found.append(ContentWord(word, f"({match})", _idf(having, self._notes)))
+                    found.append(
+                        ContentWord(word, f"({match})", _idf(having, self._notes), having > 0)
+                    )
             for prefix in terms.prefixes:
                 own = [it for it in terms.completions if plain(it).startswith(plain(prefix))]
                 starting = " OR ".join([fts5.starting_with(prefix), *map(fts5.quoted, own)])
                 having = max((n for it in own for n in self._counts(it).values()), default=0)
-                found.append(ContentWord(prefix, f"({starting})", _idf(having, self._notes)))
+                found.append(
+                    ContentWord(prefix, f"({starting})", _idf(having, self._notes), having > 0)
+                )
         return tuple(found)
 
     def max_bm25(self, words: Sequence[str]) -> float:
