@@ -177,13 +177,17 @@ class QueryWords:
         if terms.boolean or languages.is_unspaced(terms.meaning):
             return ()
         found: list[ContentWord] = []
+
+        def add(text: str, match: str, having: int) -> None:
+            found.append(ContentWord(text, match, _idf(having, self._notes), having > 0))
+
         with suppress(sqlite3.DatabaseError):
             for name in terms.identifiers:
                 known = {name: tuple(self._forms(name))}
                 match = languages.in_languages(fts5.quoted(name), (), known)
                 has_it = exists(self._connection, match, if_broken=False)
                 having = min(self._counts(name).values(), default=0) if has_it else 0
-                found.append(ContentWord(name, match, _idf(having, self._notes), having > 0))
+                add(name, match, having)
             # Not why and who, which aren't stop words.
             words = [word for word in terms.words if word not in WORDS_OF_SENTENCES] or terms.words
             for word in words:
@@ -193,16 +197,12 @@ class QueryWords:
                 match = languages.in_languages(" AND ".join(map(fts5.quoted, parts)), (), known)
                 if parts:
                     having = min(chain.from_iterable(self._counts(part).values() for part in parts))
-                    found.append(
-                        ContentWord(word, f"({match})", _idf(having, self._notes), having > 0)
-                    )
+                    add(word, f"({match})", having)
             for prefix in terms.prefixes:
                 own = [it for it in terms.completions if plain(it).startswith(plain(prefix))]
                 starting = " OR ".join([fts5.starting_with(prefix), *map(fts5.quoted, own)])
                 having = max((n for it in own for n in self._counts(it).values()), default=0)
-                found.append(
-                    ContentWord(prefix, f"({starting})", _idf(having, self._notes), having > 0)
-                )
+                add(prefix, f"({starting})", having)
         return tuple(found)
 
     def max_bm25(self, words: Sequence[str]) -> float:
