@@ -44,9 +44,11 @@ MAX_CORRECTIONS = 2
 # In words of at least this many letters, a slip of the fingers can be corrected safely. Swedish has
 # no dictionary here, but of its 2,000 most common words none is then replaced; with 5, three are.
 MIN_SLIP_LETTERS = 6
-# In words of so many letters or more, any edit is a slip unless it is in the ending, the last
-# letters: "decisiones" may be Spanish for "decisions".
+# In words of so many letters or more, a letter more or less is a slip, and a vowel for another, but
+# not in the ending, the last letters: "decisiones" may be Spanish for "decisions". Another
+# consonant makes another word: of 2,000 Swedish or Finnish words, two or three.
 LONG_WORD_LETTERS, ENDING_LETTERS = 9, 3
+_VOWELS = frozenset("aeiouy")
 
 # The keys' places; each row begins half a key further right.
 _KEYS = {
@@ -151,8 +153,12 @@ class Correction(NamedTuple):
     is_sure: bool  # whether to search for the first without asking
 
 
-def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
+def correction(
+    connection: sqlite3.Connection, word: str, *, has_notes: bool = False
+) -> Correction | None:
     """Return the words of the notes that a word was probably meant to be; None if none is near.
+
+    :param has_notes: whether notes have its stem, so that it is only offered another word
 
     These are the words with the fewest edits (Damerau-Levenshtein distance) without accents. One is
     sure if it is the only one, a slip away from the typed word, and that is no word in any
@@ -161,6 +167,13 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     word = folding.normalized(word)
     edits = next((edits for length, edits in MAX_EDITS if len(word) >= length), 0)
     if not edits or not re.fullmatch(r"[^\W\d_]+", word):
+        return None
+    lower = word.lower()
+    if has_notes and _is_written(connection, lower):
+        return None
+    model = metadata.get_meta(connection, "model")
+    is_word = registry.is_token(model, lower) or _is_in_dictionary(lower)
+    if has_notes and is_word:
         return None
     # Importing it takes milliseconds, and only words that no note has need it.
     from rapidfuzz import process
@@ -190,11 +203,8 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
             form,
         ),
     )
-    lower = word.lower()
     is_slip = fewest == 1 and _is_slip(typed, found[0])
-    model = metadata.get_meta(connection, "model")
-    is_word = registry.is_token(model, lower) or _is_in_dictionary(lower)
-    if is_word and not is_slip:
+    if (is_word or has_notes) and not is_slip:
         return None  # "cold" isn't "could", nor "password" "passport"
     spelled = [
         min(notes, key=lambda each: (OSA.distance(lower, each), -notes[each]))
@@ -208,9 +218,18 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
         and len({stem for form in found for stem in stems(form)}) == 1
         and accents <= {*spelled[0]}
         and (word.islower() or (word.istitle() and written[0].istitle()))
-        and not is_word
+        and not (is_word or has_notes)
     )
     return Correction(tuple(written), is_sure)
+
+
+def _is_written(connection: sqlite3.Connection, word: str) -> bool:
+    """Return whether a note has a word itself, not only another with its stem."""
+    sql = f"""
+    select exists (select 1 from {WORD_VOCABULARY} where term in (:word, :typed))
+      or exists (select 1 from {SPELLINGS} where typed = :typed)
+    """
+    return bool(read_value(connection, sql, {"word": word, "typed": folding.plain(word)}))
 
 
 def _as_written(connection: sqlite3.Connection, word: str) -> str:
@@ -257,15 +276,16 @@ def _is_slip(typed: str, meant: str) -> bool:
     """
     if len(typed) < MIN_SLIP_LETTERS or typed[0] != meant[0]:
         return False
-    if len(typed) >= LONG_WORD_LETTERS and typed[-ENDING_LETTERS:] == meant[-ENDING_LETTERS:]:
-        return True
+    is_long = len(typed) >= LONG_WORD_LETTERS
+    is_inside = typed[-ENDING_LETTERS:] == meant[-ENDING_LETTERS:]
     if len(typed) == len(meant):
-        places = [place for place, pair in enumerate(zip(typed, meant)) if len({*pair}) > 1]
-        if len(places) == 1:
-            [place] = places
-            is_inside = place < len(typed) - ENDING_LETTERS
-            return is_inside and _are_neighbors(typed[place], meant[place])
-        return sorted(typed) == sorted(meant) and len(places) == 2
+        differing = [pair for pair in zip(typed, meant) if len({*pair}) > 1]
+        if len(differing) > 1:
+            return sorted(typed) == sorted(meant)
+        are_vowels = is_long and {*differing[0]} <= _VOWELS
+        return is_inside and (are_vowels or _are_neighbors(*differing[0]))
+    if is_long and is_inside:
+        return True
     if len(typed) < len(meant):
         return typed[-1] == meant[-1]
     doubled = (at for at in range(1, len(typed)) if typed[at] == typed[at - 1])

@@ -105,6 +105,7 @@ class QueryWords:
         A word is replaced by ``word*`` if it is a prefix, and by None if it is to be left out.
         """
         replacements: dict[str, str | None] = {}
+        uncertain: dict[str, tuple[str, ...]] = {}
         terms = query.terms
         is_long = len(terms.words) > MAX_NAMED or query.text.endswith(QUESTION_MARKS)
         is_sentence = is_long or any(word.lower() in self.stop_words for word in terms.words)
@@ -123,6 +124,8 @@ class QueryWords:
                 is_common = self._notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * self._notes
                 # Of a few keywords, each matters, at least beside the others: "email marketing".
                 (common if is_common and is_sentence else known).append(word)
+                if found := correct and spelling.correction(self._connection, word, has_notes=True):
+                    uncertain[word] = found.words
             elif notes:
                 has_rare = True
             elif is_one:
@@ -132,7 +135,6 @@ class QueryWords:
         if unknown and (own := languages.likely(query.text.split(), languages.STOP_WORDS)):
             common += [word for word in unknown if word.lower() in languages.STOP_WORDS[own]]
             unknown = [word for word in unknown if word not in common]
-        uncertain: dict[str, tuple[str, ...]] = {}
         for word in unknown:
             # Numbers and words of a sentence count as complete, except for the last word. As
             # prefixes they cost Hindi questions .014 nDCG@10, Russian ones .007, German .004,
