@@ -85,6 +85,9 @@ def parse(
     text, notices = _cleaned(text)
     words = text if mode == "like" else re.sub(_FTS5_SIGNS, lambda sign: " " * len(sign[0]), text)
     tokens = tokenize(words)
+    for number in re.finditer(fts5.PHONE_NUMBER, words):
+        if fts5.is_phone_number(number[0]):
+            tokens = _with_number(tokens, number)
     if words != text:
         signs = " ".join(match[0].strip() for match in re.finditer(_FTS5_SIGNS, text))
         notices.append(
@@ -245,6 +248,16 @@ def _without_syntax(text: str, tokens: Sequence[Token]) -> str:
     return text
 
 
+def _with_number(tokens: Sequence[Token], number: re.Match[str]) -> list[Token]:
+    """Return the tokens with one for a phone number, which may have blanks and parentheses."""
+    start, end = number.span()
+    rest = [token for token in tokens if token.end <= start or end <= token.start]
+    if any(token.kind not in ("word", "open", "close") for token in {*tokens} - {*rest}):
+        return [*tokens]  # it is in a phrase
+    rest.append(Token("word", number[0], start, end))
+    return sorted(rest, key=lambda token: token.start)
+
+
 def _without_time(tokens: Sequence[Token], time: Time) -> list[Token]:
     """Return the tokens without words that only ask for notes, and with a filter for the time."""
     rest = [
@@ -301,6 +314,8 @@ def _terms(tokens: Sequence[Token], *, has_clauses: bool = False) -> Terms:
         meaning.append(token.text.strip("*"))
         if token.is_punctuation:
             punctuation.append(token.text)
+        elif fts5.is_phone_number(token.text):
+            identifiers.append(token.text)
         elif token.prefix:
             prefixes.append(token.prefix)
         elif fts5.is_identifier(token.bare) and (
@@ -313,7 +328,8 @@ def _terms(tokens: Sequence[Token], *, has_clauses: bool = False) -> Terms:
             phrases.append(token.text)
         elif token.bare:
             words.append(token.bare)
-    if len(words) == len(tokens) == 1 and fts5.is_compound(words[0]):
+    is_one = len(words) == len(tokens) == 1
+    if is_one and (fts5.is_compound(words[0]) or re.match(r"[-+]\w", words[0])):  # -1, not 1
         identifiers, words = words, []
     if not has_clauses and len(punctuation) == len(tokens):
         words = punctuation  # if that is all that was typed, search for it

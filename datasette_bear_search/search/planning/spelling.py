@@ -68,6 +68,9 @@ MAX_COMPLETIONS = 20
 # Words with accents to look at for a prefix without them.
 MAX_SPELLINGS = 500
 
+# Digits of a country's code, and ways of writing a phone number to look for.
+COUNTRY_CODE, MAX_WRITTEN = 3, 200
+
 # Notes with a form to look at before it counts as one that no note of its language has.
 MAX_FOREIGN = 1000
 
@@ -101,12 +104,41 @@ def forms(connection: sqlite3.Connection, searched: Sequence[str], text: str) ->
 
 def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
     """Return a text with its words as the notes spell them; a single word in all spellings."""
+    if fts5.is_phone_number(text):
+        return _written_numbers(connection, text)
     words = languages.tokens(text)
     others = {word: spellings(connection, word) for word in words}
     if len(words) == 1:
         return others[words[0]]
     respelled = " ".join(next(iter(others[word]), word) for word in words)
     return [respelled] if any(others.values()) else []
+
+
+def _written_numbers(connection: sqlite3.Connection, number: str) -> list[str]:
+    """Return a phone number in groups of digits as notes have it, with a country's code or none."""
+    digits = re.sub(r"\(0\)|\D", "", number).lstrip("0")
+    code = COUNTRY_CODE if number.startswith(("+", "00")) else 0
+    sql = f"select term from {STEM_VOCABULARY} where term between '0' and ':'"
+    terms = [term for (term,) in connection.execute(sql) if term.isdecimal() and len(term) > 1]
+    known = [term for term in terms if term.lstrip("0") in digits or term.endswith(digits)]
+    found: list[str] = []
+
+    def add(rest: str, groups: str) -> None:
+        # From the last group to the first. Within a country, that may begin with a 0.
+        if groups and len(rest) <= code and groups[0] != "0":
+            found.append(groups)
+        for group in known if rest and len(found) < MAX_WRITTEN else ():
+            prefix, is_rest, own = group[: -len(rest)], group.endswith(rest), group.lstrip("0")
+            if is_rest and (not prefix.strip("0") or rest == digits):
+                found.append(f"{group} {groups}")
+            elif rest.endswith(group):
+                add(rest[: -len(group)], f"{group} {groups}")
+            elif rest.endswith(own) and len(rest) - len(own) <= code:
+                found.append(f"{group} {groups}")
+
+    add(digits, "")
+    sql = "select 1 from notes_fts where notes_fts match ?"
+    return [it for it in found if connection.execute(sql, [fts5.quoted(it)]).fetchone()]
 
 
 def _has_notes(

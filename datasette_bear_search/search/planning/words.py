@@ -21,7 +21,7 @@ from ...sqlite import read_value, sqlite3
 from ...text import languages
 from ...text.folding import plain
 from . import spelling
-from .offers import MAX_DOUBTFUL
+from .offers import MAX_DOUBTFUL, contains
 
 # The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
 # stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
@@ -53,6 +53,7 @@ class ContentWord(NamedTuple):
     match: str  # FTS5 expression for it in all forms
     weight: float  # inverse document frequency
     is_known: bool  # whether any note has it
+    verbatim: str = ""  # what its notes contain: C++, which is c to FTS5
 
 
 class QueryWords:
@@ -180,16 +181,17 @@ class QueryWords:
             return ()
         found: list[ContentWord] = []
 
-        def add(text: str, match: str, having: int) -> None:
-            found.append(ContentWord(text, match, _idf(having, self._notes), having > 0))
+        def add(text: str, match: str, having: int, verbatim: str = "") -> None:
+            weight = _idf(having, self._notes)
+            found.append(ContentWord(text, match, weight, having > 0, verbatim))
 
         with suppress(sqlite3.DatabaseError):
             for name in terms.identifiers:
                 known = {name: tuple(self._forms(name))}
                 match = languages.in_languages(fts5.quoted(name), (), known)
-                has_it = exists(self._connection, match, if_broken=False)
-                having = min(self._counts(name).values(), default=0) if has_it else 0
-                add(name, match, having)
+                having = min(self._counts(name).values(), default=0)
+                is_known = having and contains(self._connection, name)
+                add(name, match, having if is_known else 0, name if fts5.is_verbatim(name) else "")
             # Not why and who, which aren't stop words.
             words = [word for word in terms.words if word not in WORDS_OF_SENTENCES] or terms.words
             for word in words:
