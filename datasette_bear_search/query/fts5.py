@@ -178,7 +178,7 @@ _HYPHENS = set("-‐‑/")
 _NUMBER_AND_UNIT = r"\d+[a-zA-Z]{1,3}"  # 20th, 100km, 1990s
 _MEASURE = r"\d{1,3}(?:[-‐‑/][^\W\d_]{3,})+"  # 30-day, 90-year-old
 # .NET, @anna, $HOME, ~/.bashrc, --force, #42; C++, F#, A+
-_NAMED_BY_SIGNS = r"(?:[.@$~/\\]+|--)[^\W\d_].*|#\d\d+|.*[^\W\d_](?:\+|\+\+|#)"
+_NAMED_BY_SIGNS = r"(?:[.@$~/\\]|~/\.|--)[^\W\d_].*|#\d\d+|.*[^\W\d_]\+\+?|[^\W\d_]#"
 # +49 30 1234567, (030) 123-4567, 030/1234567, (555) 123-4567; but not 05.06.24
 PHONE_NUMBER = (
     r"(?<!\S)(?!\d\d([./-])\d\d\1\d\d(?:\d\d)?\b)"

@@ -329,7 +329,7 @@ def _terms(tokens: Sequence[Token], *, has_clauses: bool = False) -> Terms:
         elif token.bare:
             words.append(token.bare)
     is_one = len(words) == len(tokens) == 1
-    if is_one and (fts5.is_compound(words[0]) or re.match(r"[-+]\w", words[0])):  # -1, not 1
+    if is_one and (fts5.is_compound(words[0]) or re.match(r"[-+]\d", words[0])):  # -1, not 1
         identifiers, words = words, []
     if not has_clauses and len(punctuation) == len(tokens):
         words = punctuation  # if that is all that was typed, search for it

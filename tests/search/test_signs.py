@@ -91,3 +91,38 @@ def test_another_phone_number_is_not_found(numbers, text):
     response = found(numbers, text)
     assert not [hit.title for hit in response]
     assert response.notices == (f"No note contains “{text}”.",)
+
+
+JOINED = {
+    "Answer": "The follow-up is by e-mail, and it isn’t urgent, says O'Brien.",
+    "Sheet": "A GPT-4 prompt, a database.",
+    "Ateneo": "Nell'anno della grande neve l'università rimase chiusa per la prima volta.",
+    "Path": "A path that may be follow or up.",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "titles", "mark"),
+    [
+        ("followup", ["Answer"], "⦗follow-up⦘"),
+        ("email", ["Answer"], "⦗e-mail⦘"),
+        ("isnt", ["Answer"], "⦗isn’t⦘"),
+        ("OBrien", ["Answer"], "⦗O'Brien⦘"),
+        ("GPT4", ["Sheet"], "⦗GPT-4⦘"),
+        ("data-base", ["Sheet"], "⦗database⦘"),
+        ("the data-base", ["Sheet"], "⦗database⦘"),
+        ("nell’università", ["Ateneo"], "⦗università⦘"),
+        ("maybe", [], ""),
+    ],
+)
+def test_word_is_found_with_a_hyphen_or_apostrophe_or_without(index_notes, text, titles, mark):
+    notes = [BearNote(f"# {title}\n\n{note}") for title, note in JOINED.items()]
+    hits = [hit for hit in found(index_notes(notes, "--no-semantic"), text) if hit.is_found]
+    assert [hit.title for hit in hits] == titles
+    assert all(mark in with_marks(hit.snippet) for hit in hits)
+
+
+def test_word_in_two_parts_is_offered_as_one(index_notes):
+    notes = [BearNote(f"# {title}\n\n{note}") for title, note in JOINED.items()]
+    response = found(index_notes(notes, "--no-semantic"), "data base prompt")
+    assert response.results.plan.offers == ("database prompt",)

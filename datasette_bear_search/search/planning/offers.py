@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import NamedTuple
 
 from ...notes import is_within
@@ -71,6 +72,12 @@ def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[lis
             with suppress(ValueError):
                 if has_any(connection, read_operator("modified", day)):
                     offers.append(query.text.replace(identifier, f"modified:{day}"))
+    for pair in pairwise(query.terms.words):
+        joined = "".join(pair).lower()  # data base
+        if spelling.is_written(connection, joined) and not all(
+            contains(connection, word) for word in pair
+        ):
+            offers.append(query.text.replace(" ".join(pair), joined))
     for name, sql in VALUES_SQL.items():
         wanted = query.filters.values.get(name, ())
         known = [known for (known,) in connection.execute(sql)] if wanted else []

@@ -74,6 +74,9 @@ COUNTRY_CODE, MAX_WRITTEN = 3, 200
 # Notes with a form to look at before it counts as one that no note of its language has.
 MAX_FOREIGN = 1000
 
+# Letters of a word that notes may have in two parts.
+MIN_JOINED, MAX_JOINED = 4, 30
+
 # Notes to read to see how a word is written.
 MAX_READ = 20
 
@@ -109,9 +112,28 @@ def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
     words = languages.tokens(text)
     others = {word: spellings(connection, word) for word in words}
     if len(words) == 1:
-        return others[words[0]]
+        return [*others[words[0]], *_in_two_parts(connection, words[0].lower())]
     respelled = " ".join(next(iter(others[word]), word) for word in words)
-    return [respelled] if any(others.values()) else []
+    joined = "".join(words).lower() if re.fullmatch(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)+", text) else ""
+    found = [respelled] if any(others.values()) else []
+    return [*found, joined] if joined and is_written(connection, joined) else found
+
+
+def _in_two_parts(connection: sqlite3.Connection, word: str) -> list[str]:
+    """Return an unknown word in two parts if a note joins them with a sign: e-mail, don't."""
+    if not MIN_JOINED <= len(word) <= MAX_JOINED or is_written(connection, word):
+        return []
+    pairs = [(word[:at], word[at:]) for at in range(1, len(word))]
+    sql = """
+    select title || char(10) || coalesce(body, '') from notes
+    where id in (select rowid from notes_fts where notes_fts match ? limit ?)
+    """
+    match = fts5.any_of(fts5.quoted(" ".join(pair)) for pair in pairs)
+    pattern = "|".join(rf"\b{one}[^\w\s]{other}\b" for one, other in pairs)
+    for (text,) in connection.execute(sql, [match, MAX_READ]):
+        if found := re.search(pattern, text, re.IGNORECASE):
+            return [re.sub(r"[^\w\s]", " ", found[0].lower())]
+    return []
 
 
 def _written_numbers(connection: sqlite3.Connection, number: str) -> list[str]:
@@ -159,12 +181,16 @@ def _has_notes(
 def note_counts(connection: sqlite3.Connection, forms: Sequence[str]) -> dict[str, int]:
     """Return how many notes have each word of a text, given in all its forms, by its stem."""
     sql = f"select ifnull(sum(doc), 0) from {STEM_VOCABULARY} where term in ({{}})"
-    counts = {}
-    for stem, *others in zip(*map(stems, forms)):
-        those = list({stem, *others})
-        row = connection.execute(sql.format(", ".join("?" * len(those))), those).fetchone()
-        counts[stem] = row[0]
-    return counts
+
+    def having(*those: str) -> int:
+        marks = ", ".join("?" * len({*those}))
+        return int(read_value(connection, sql.format(marks), [*{*those}]))
+
+    first, *others = map(stems, forms)
+    same = [first, *(each for each in others if len(each) == len(first))]
+    # A form in more or fewer words, as of e-mail, is in at most as many notes as its rarest word.
+    more = sum(min(map(having, each)) for each in others if len(each) != len(first))
+    return {each[0]: having(*each) + more for each in zip(*same)}
 
 
 @lru_cache(1000)  # a search needs the stems of a word several times
@@ -201,7 +227,7 @@ def correction(
     if not edits or not re.fullmatch(r"[^\W\d_]+", word):
         return None
     lower = word.lower()
-    if has_notes and _is_written(connection, lower):
+    if has_notes and is_written(connection, lower):
         return None
     model = metadata.get_meta(connection, "model")
     is_word = registry.is_token(model, lower) or _is_in_dictionary(lower)
@@ -255,7 +281,7 @@ def correction(
     return Correction(tuple(written), is_sure)
 
 
-def _is_written(connection: sqlite3.Connection, word: str) -> bool:
+def is_written(connection: sqlite3.Connection, word: str) -> bool:
     """Return whether a note has a word itself, not only another with its stem."""
     sql = f"""
     select exists (select 1 from {WORD_VOCABULARY} where term in (:word, :typed))

@@ -254,7 +254,7 @@ def _languages(
 
 def _has_forms(connection: sqlite3.Connection, searched: Sequence[str], word: str) -> bool:
     forms = spelling.forms(connection, searched, word)
-    return any(spelling.note_counts(connection, forms).values())
+    return all(spelling.note_counts(connection, forms).values())  # dell'università
 
 
 def exists(connection: sqlite3.Connection, match: str, *, if_broken: bool) -> bool:
