@@ -31,6 +31,8 @@ _FTS5_SIGNS = (
     r"|(?<!\S)-?(?:body|attachments):(?=[\w\"(])"
     r"|(?<!\S)\^(?=[\w\"])|(?<=[^\W\d] )\+(?= [^\W\d])"
 )
+# Kinds of tokens that may have blanks.
+_QUOTED = {"phrase", "filter"}
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,11 @@ def parse(
     text, notices = _cleaned(text)
     words = text if mode == "like" else re.sub(_FTS5_SIGNS, lambda sign: " " * len(sign[0]), text)
     tokens = tokenize(words)
-    for number in re.finditer(fts5.PHONE_NUMBER, words):
-        if fts5.is_phone_number(number[0]):
-            tokens = _with_number(tokens, number)
+    for number in re.finditer(fts5.PHONE_NUMBER, words):  # it may have blanks and parentheses
+        own = [each for each in tokens if each.start < number.end() and number.start() < each.end]
+        if fts5.is_phone_number(number[0]) and not {each.kind for each in own} & _QUOTED:
+            at = tokens.index(own[0])
+            tokens[at : at + len(own)] = [Token("word", number[0], *number.span())]
     if words != text:
         signs = " ".join(match[0].strip() for match in re.finditer(_FTS5_SIGNS, text))
         notices.append(
@@ -246,16 +250,6 @@ def _without_syntax(text: str, tokens: Sequence[Token]) -> str:
             blank = "x" if token.kind == "phrase" and not token.minus else " "
             text = text[: token.start] + blank * (token.end - token.start) + text[token.end :]
     return text
-
-
-def _with_number(tokens: Sequence[Token], number: re.Match[str]) -> list[Token]:
-    """Return the tokens with one for a phone number, which may have blanks and parentheses."""
-    start, end = number.span()
-    rest = [token for token in tokens if token.end <= start or end <= token.start]
-    if any(token.kind not in ("word", "open", "close") for token in {*tokens} - {*rest}):
-        return [*tokens]  # it is in a phrase
-    rest.append(Token("word", number[0], start, end))
-    return sorted(rest, key=lambda token: token.start)
 
 
 def _without_time(tokens: Sequence[Token], time: Time) -> list[Token]:

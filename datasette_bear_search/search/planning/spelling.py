@@ -9,7 +9,7 @@ import threading
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -68,14 +68,13 @@ MAX_COMPLETIONS = 20
 # Words with accents to look at for a prefix without them.
 MAX_SPELLINGS = 500
 
-# Digits of a country's code, and ways of writing a phone number to look for.
-COUNTRY_CODE, MAX_WRITTEN = 3, 200
-
 # Notes with a form to look at before it counts as one that no note of its language has.
 MAX_FOREIGN = 1000
 
-# Letters of a word that notes may have in two parts.
+# Letters of a word that notes may have in two parts, and notes to read to see it or a number.
 MIN_JOINED, MAX_JOINED = 4, 30
+MAX_TEXTS = 50
+NUMBER = r"\d[\d ()/.‐-]+\d"
 
 # Notes to read to see how a word is written.
 MAX_READ = 20
@@ -124,43 +123,39 @@ def _in_two_parts(connection: sqlite3.Connection, word: str) -> list[str]:
     if not MIN_JOINED <= len(word) <= MAX_JOINED or is_written(connection, word):
         return []
     pairs = [(word[:at], word[at:]) for at in range(1, len(word))]
-    sql = """
-    select title || char(10) || coalesce(body, '') from notes
-    where id in (select rowid from notes_fts where notes_fts match ? limit ?)
-    """
-    match = fts5.any_of(fts5.quoted(" ".join(pair)) for pair in pairs)
     pattern = "|".join(rf"\b{one}[^\w\s]{other}\b" for one, other in pairs)
-    for (text,) in connection.execute(sql, [match, MAX_READ]):
+    for text in _texts(connection, [" ".join(pair) for pair in pairs]):
         if found := re.search(pattern, text, re.IGNORECASE):
             return [re.sub(r"[^\w\s]", " ", found[0].lower())]
     return []
 
 
 def _written_numbers(connection: sqlite3.Connection, number: str) -> list[str]:
-    """Return a phone number in groups of digits as notes have it, with a country's code or none."""
-    digits = re.sub(r"\(0\)|\D", "", number).lstrip("0")
-    code = COUNTRY_CODE if number.startswith(("+", "00")) else 0
-    sql = f"select term from {STEM_VOCABULARY} where term between '0' and ':'"
-    terms = [term for (term,) in connection.execute(sql) if term.isdecimal() and len(term) > 1]
-    known = [term for term in terms if term.lstrip("0") in digits or term.endswith(digits)]
-    found: list[str] = []
+    """Return a phone number in the notes' groups of digits, with a country's code or without."""
+    digits = _significant_digits(number)
+    sql = f"select term from {STEM_VOCABULARY} where term between '0' and ':' and term like ?"
+    last = [term for (term,) in connection.execute(sql, [f"%{digits[-2:]}"])]
+    found = (each for text in _texts(connection, last) for each in re.findall(NUMBER, text))
+    return [
+        " ".join(re.findall(r"\d+", other))
+        for other in dict.fromkeys(found)
+        if len(own := _significant_digits(other)) >= min(fts5.PHONE_DIGITS)
+        and (own.endswith(digits) or digits.endswith(own))
+    ]
 
-    def add(rest: str, groups: str) -> None:
-        # From the last group to the first. Within a country, that may begin with a 0.
-        if groups and len(rest) <= code and groups[0] != "0":
-            found.append(groups)
-        for group in known if rest and len(found) < MAX_WRITTEN else ():
-            prefix, is_rest, own = group[: -len(rest)], group.endswith(rest), group.lstrip("0")
-            if is_rest and (not prefix.strip("0") or rest == digits):
-                found.append(f"{group} {groups}")
-            elif rest.endswith(group):
-                add(rest[: -len(group)], f"{group} {groups}")
-            elif rest.endswith(own) and len(rest) - len(own) <= code:
-                found.append(f"{group} {groups}")
 
-    add(digits, "")
-    sql = "select 1 from notes_fts where notes_fts match ?"
-    return [it for it in found if connection.execute(sql, [fts5.quoted(it)]).fetchone()]
+def _significant_digits(number: str) -> str:
+    return re.sub(r"\(0\)|\D", "", number).lstrip("0")
+
+
+def _texts(connection: sqlite3.Connection, phrases: Sequence[str]) -> Iterator[str]:
+    """Yield the texts of some notes that have one of the phrases."""
+    sql = f"""
+    select title || char(10) || coalesce(body, '') from notes
+    where id in (select rowid from notes_fts where notes_fts match ? limit {MAX_TEXTS})
+    """
+    rows = connection.execute(sql, [fts5.any_of(map(fts5.quoted, phrases)) or '""'])
+    return (text for (text,) in rows)
 
 
 def _has_notes(
