@@ -39,7 +39,7 @@ from ...text import folding, languages
 MAX_EDITS = ((8, 2), (4, 1))
 
 # Corrections to offer if several words are equally near, so that none of them is sure.
-MAX_CORRECTIONS = 2
+MAX_CORRECTIONS = 3
 
 # In words of at least this many letters, a slip of the fingers can be corrected safely. Swedish has
 # no dictionary here, but of its 2,000 most common words none is then replaced; with 5, three are.
