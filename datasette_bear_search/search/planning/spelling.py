@@ -133,14 +133,15 @@ def _in_two_parts(connection: sqlite3.Connection, word: str) -> list[str]:
 def _written_numbers(connection: sqlite3.Connection, number: str) -> list[str]:
     """Return a phone number in the notes' groups of digits, with a country's code or without."""
     digits = _significant_digits(number)
-    sql = f"select term from {STEM_VOCABULARY} where term between '0' and ':' and term like ?"
-    last = [term for (term,) in connection.execute(sql, [f"%{digits[-2:]}"])]
-    found = (each for text in _texts(connection, last) for each in re.findall(NUMBER, text))
+    sql = f"select term from {STEM_VOCABULARY} where term between '0' and ':' and length(term) > 1"
+    terms = [term for (term,) in connection.execute(sql)]
+    groups = [term for term in terms if term.lstrip("0") in digits or term.endswith(digits)]
+    found = (each for text in _texts(connection, groups) for each in re.findall(NUMBER, text))
     return [
         " ".join(re.findall(r"\d+", other))
         for other in dict.fromkeys(found)
-        if len(own := _significant_digits(other)) >= min(fts5.PHONE_DIGITS)
-        and (own.endswith(digits) or digits.endswith(own))
+        if (own := _significant_digits(other)).endswith(digits) or digits.endswith(own)
+        if min(len(own), len(digits)) >= min(fts5.PHONE_DIGITS)
     ]
 
 
@@ -149,10 +150,12 @@ def _significant_digits(number: str) -> str:
 
 
 def _texts(connection: sqlite3.Connection, phrases: Sequence[str]) -> Iterator[str]:
-    """Yield the texts of some notes that have one of the phrases."""
+    """Yield the texts of the notes that have most of the phrases."""
     sql = f"""
     select title || char(10) || coalesce(body, '') from notes
-    where id in (select rowid from notes_fts where notes_fts match ? limit {MAX_TEXTS})
+    where id in (
+      select rowid from notes_fts where notes_fts match ? order by bm25(notes_fts) limit {MAX_TEXTS}
+    )
     """
     rows = connection.execute(sql, [fts5.any_of(map(fts5.quoted, phrases)) or '""'])
     return (text for (text,) in rows)

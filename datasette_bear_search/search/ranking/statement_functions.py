@@ -174,9 +174,12 @@ class SearchFunctions:
     def having(self, word: ContentWord) -> bytes:
         """Return the set of notes that have a word of the plan."""
         if word not in self._having:
-            verbatim = word.verbatim and _VERBATIM
-            sql = f"select group_concat(rowid) from notes_fts where notes_fts match ?{verbatim}"
-            values = [word.match, _literals([word.verbatim])][: 1 + bool(verbatim)]
+            sql, values = (
+                "select group_concat(rowid) from notes_fts where notes_fts match ?",
+                [word.match],
+            )
+            if word.verbatim:
+                sql, values = f"{sql}{_VERBATIM}", [word.match, _literals([word.verbatim])]
             self._having[word] = note_set(read_value(self._connection, sql, values))
         return self._having[word]
 
