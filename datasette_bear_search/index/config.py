@@ -168,9 +168,10 @@ def abouts(path: Path, known: Sequence[SourceConfig]) -> dict[str, str]:
 def did_you_mean(word: str, words: Iterable[str]) -> str:
     """Return a question with the closest of the words, or a list of all if none is close."""
     from rapidfuzz import process
+    from rapidfuzz.distance import JaroWinkler
 
     words = list(words)
-    close = process.extractOne(word, words, score_cutoff=60)
+    close = process.extractOne(word, words, scorer=JaroWinkler.similarity, score_cutoff=0.8)
     return f"Did you mean {close[0]}?" if close else f"There are: {', '.join(words)}."
 
 

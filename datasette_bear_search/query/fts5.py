@@ -37,7 +37,7 @@ class Terms:
     @property
     def exact_substrings(self) -> tuple[str, ...]:
         """The texts that an exact match must contain, because to FTS5 ``C++`` is ``c``."""
-        return tuple(word for word in self.identifiers if not survives_tokenizer(word))
+        return tuple(filter(is_verbatim, self.identifiers))
 
     @cached_property
     def match(self) -> str | None:
@@ -46,6 +46,9 @@ class Terms:
             return self.boolean
         loose = []
         for word in (*self.identifiers, *self.words):
+            if is_phone_number(word):
+                loose.append(quoted(word))
+                continue
             found = words(word)
             # Useless alone: the s of Anna's, the letters of V(D)J, single digits of an ISBN.
             parts = [token for token in found if len(token) > 1 or not token.isascii()]
@@ -142,6 +145,11 @@ def survives_tokenizer(text: str) -> bool:
     return languages.is_word(text[:1]) and languages.is_word(text[-1:])
 
 
+def is_verbatim(identifier: str) -> bool:
+    """Return whether notes have to contain an identifier as it is written, signs included."""
+    return not survives_tokenizer(identifier) and not is_phone_number(identifier)
+
+
 def quoted(text: str) -> str:
     """Return the text as an FTS5 string, in which nothing is syntax."""
     return '"' + text.replace('"', '""') + '"'
@@ -176,8 +184,15 @@ _HYPHENS = set("-‐‑/")
 # Every datasette command imports this module, so patterns are compiled only when they are used.
 _NUMBER_AND_UNIT = r"\d+[a-zA-Z]{1,3}"  # 20th, 100km, 1990s
 _MEASURE = r"\d{1,3}(?:[-‐‑/][^\W\d_]{3,})+"  # 30-day, 90-year-old
-# .NET, @anna, $HOME, --force; C++, F#, A+
-_NAMED_BY_SIGNS = r"(?:[.@$~/\\]|--)[^\W\d_].*|.*[^\W\d_](?:\+|\+\+|#)"
+# .NET, @anna, $HOME, ~/.bashrc, --force, #42; C++, F#, A+
+_NAMED_BY_SIGNS = r"(?:[.@$~/\\]|~/\.|--)[^\W\d_].*|#\d\d+|.*[^\W\d_]\+\+?|[^\W\d_]#"
+# +49 30 1234567, (030) 123-4567, 030/1234567, (555) 123-4567; but not 05.06.24
+PHONE_NUMBER = (
+    r"(?<!\S)(?!\d\d([./-])\d\d\1\d\d(?:\d\d)?\b)"
+    r"(?:\+|\(?0|\(\d{3}\))[\d ()/.‐-]*\d(?![^\s,;:.!?])"
+)
+# Their digits, by ITU's E.164.
+PHONE_DIGITS = range(7, 16)
 
 
 def is_identifier(word: str) -> bool:
@@ -197,6 +212,11 @@ def is_identifier(word: str) -> bool:
         return sum(map(len, parts)) > 2  # 24/7 and v1.2, not 2-3
     # Not abbreviations such as e.g. and U.S., which have only single letters.
     return not joints <= _HYPHENS and any(len(token) > 1 for token in parts)
+
+
+def is_phone_number(word: str) -> bool:
+    is_one = bool(re.fullmatch(PHONE_NUMBER, word))
+    return is_one and sum(map(str.isdigit, word)) in PHONE_DIGITS
 
 
 def is_compound(word: str) -> bool:

@@ -31,6 +31,8 @@ _FTS5_SIGNS = (
     r"|(?<!\S)-?(?:body|attachments):(?=[\w\"(])"
     r"|(?<!\S)\^(?=[\w\"])|(?<=[^\W\d] )\+(?= [^\W\d])"
 )
+# Kinds of tokens that may have blanks.
+_QUOTED = {"phrase", "filter"}
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,11 @@ def parse(
     text, notices = _cleaned(text)
     words = text if mode == "like" else re.sub(_FTS5_SIGNS, lambda sign: " " * len(sign[0]), text)
     tokens = tokenize(words)
+    for number in re.finditer(fts5.PHONE_NUMBER, words):  # it may have blanks and parentheses
+        own = [each for each in tokens if each.start < number.end() and number.start() < each.end]
+        if fts5.is_phone_number(number[0]) and not {each.kind for each in own} & _QUOTED:
+            at = tokens.index(own[0])
+            tokens[at : at + len(own)] = [Token("word", number[0], *number.span())]
     if words != text:
         signs = " ".join(match[0].strip() for match in re.finditer(_FTS5_SIGNS, text))
         notices.append(
@@ -301,6 +308,8 @@ def _terms(tokens: Sequence[Token], *, has_clauses: bool = False) -> Terms:
         meaning.append(token.text.strip("*"))
         if token.is_punctuation:
             punctuation.append(token.text)
+        elif fts5.is_phone_number(token.text):
+            identifiers.append(token.text)
         elif token.prefix:
             prefixes.append(token.prefix)
         elif fts5.is_identifier(token.bare) and (
@@ -313,7 +322,8 @@ def _terms(tokens: Sequence[Token], *, has_clauses: bool = False) -> Terms:
             phrases.append(token.text)
         elif token.bare:
             words.append(token.bare)
-    if len(words) == len(tokens) == 1 and fts5.is_compound(words[0]):
+    is_one = len(words) == len(tokens) == 1
+    if is_one and (fts5.is_compound(words[0]) or re.match(r"[-+]\d", words[0])):  # -1, not 1
         identifiers, words = words, []
     if not has_clauses and len(punctuation) == len(tokens):
         words = punctuation  # if that is all that was typed, search for it

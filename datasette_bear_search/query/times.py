@@ -39,38 +39,40 @@ _NUMBERS = (
 )  # fmt: skip
 _UNITS = ("days?|tage?n?", "weeks?|wochen?", "months?|monat(?:e?n?|s)", "years?|jahr(?:e?n?|es)")
 _DAYS = (
-    "today|heute|this morning|heute morgen", "yesterday|gestern|last night|letzte nacht",
+    "today|heute(?: morgen| früh)?|this morning", "yesterday|gestern|last night|letzte nacht",
     "the day before yesterday|vorgestern",
 )  # fmt: skip
 _WEEKEND = "weekend|wochenende"
 # What every time has in it.
 _ANY = "|".join((*_MONTHS, *_WEEKDAYS, *_SEASONS, *_UNITS, *_DAYS, r"20\d\d"))
 
-_LAST = r"last|previous|past|letzte[nmrs]?|vorige[nmrs]?|vergangene[nmrs]?"
+_LAST = r"last|previous|past|letzt?e[nmrs]?|vorige[nmrs]?|vergangene[nmrs]?"
 _THIS = r"this|diese[nmrs]?"
 _THE = r"(?:the|de[rmns]|die|das)"
-_OF = r"(?:from|of|aus|vo[nm])\b"  # the time belongs to what is before it
+_OF = r"(?:from|form|of|aus|vo[nm])\b"  # the time belongs to what is before it
 _IN = (
-    r"(?:back )?(?:from|in|on|of|during|over|within|since|im|am|aus|vo[nm]|seit|während)"
+    r"(?:back )?(?:from|form|in|on|of|during|over|within|since|im|am|aus|vo[nm]|seit|während)"
     rf"(?: {_THE})?(?: (?:year|jahr))?"
 )
 
 # What somebody who wants notes of a time calls them, and what they did to them then.
-_NOTES = (
-    r"(?:notes?|entr(?:y|ies)|journal|diary|everything|anything|stuff|\w*notiz(?:en)?|"
-    r"\w*eintr[aä]ge?n?|aufzeichnung(?:en)?|tagebuch|alles)"
+_NOTE = (
+    r"(?:notes?|entr(?:y|ies)|journal|diary|memos?|thoughts|write-ups?|\w*notit?z(?:en)?|"
+    r"\w*eintr[aä]ge?n?|aufzeichnung(?:en)?|tagebuch|zettel|gedanken)"
 )
+_NOTES = rf"(?:{_NOTE}|everything|anything|stuff|alles)"
 _TEXTS = (
     rf"(?:{_NOTES}|lists?|drafts?|recipes?|pages?|texts?|files?|links?|ideas?|things?|something|"
-    r"articles?|listen?|entw[uü]rfe?|rezepte?|texte?|ideen?|etwas)"
+    r"articles?|minutes|listen?|entw[uü]rfe?|rezepte?|texte?|ideen?|protokolle?|etwas)"
 )
 _WROTE = (
-    r"(?:wr(?:ite|ote|itten|iting)|noted?|jot(?:ted)?|draft(?:ed)?|notier\w*|schrieb|"
-    r"(?:auf|mit)?geschrieben|festgehalten)"
+    r"(?:wr(?:ite|ote|itten|iting)|noted?|jot(?:ted)?|scribbled?|typed?|draft(?:ed)?|composed?|"
+    r"logg?(?:ed)?|put(?= down\b)|notier\w*|schrieb\w*|\w*geschrieben|vermerkt|verfasst|"
+    rf"festgehalten|(?:ma[dk]e|took|take|add(?:ed)?) (?:an? |some )?{_NOTE})"
 )
 _EDITED = (
-    rf"(?:{_WROTE}|chang\w+|edit\w*|modif\w+|updated?|created?|saved?|geändert|bearbeitet|erstellt|"
-    r"gespeichert)"
+    rf"(?:{_WROTE}|chang\w+|edit\w*|modif\w+|updated?|created?|saved?|started?|touched|dated|"
+    r"geändert|bearbeitet|erstellt|angelegt|gespeichert)"
 )
 _CHANGED = rf"(?:{_EDITED}(?:en?)?|add(?:ed)?|ma[dk]e|t(?:ook|aken?)|gemacht)"
 _I, _DID = r"(?:i|we|ich|wir)", r"(?:did|have|had|habe?n?|hatten?)"
@@ -82,12 +84,13 @@ _CHANGED_NOTES = (
 # Words of a text that only asks for notes, and before or after what they are about.
 _ASKING = (
     rf"(?:{_NOTES}|{_CHANGED}|{_I}|{_DID}|{_THAT}|things?|something|etwas|what|all|any|show|find|"
-    r"give|tell|remind|can|you|please|me|my|our|the|of|from|for|are|is|it|there|where|down|new|and|"
-    r"zeige?|finde|suche?|alle|meinen?|wo|welche|sind|und)"
+    r"give|get|pull|bring|up|tell|remind|can|could|would|you|please|pls|me|my|our|the|of|from|for|"
+    r"are|is|it|there|where|down|new|and|zeige?|finde|suche?|bitte|mal|so|alle|meinen?|wo|welche|"
+    r"der|ist|sind|stammen|und)"
 )
 _ABOUT = (
-    rf"(?:$|\W|(?:{_NOTES}|{_DID}|about|on|to|for|in|with|regarding|concerning|something|über|an|"
-    r"zu[mr]?|vo[nm]|i[nm]|mit|bei|für|etwas)\b)"
+    rf"(?:$|\W|(?:{_NOTES}|{_DID}|about|on|to|for|in|with|regarding|re|concerning|something|"
+    r"über|an|zu[mr]?|vo[nm]|i[nm]|mit|bei|für|so|etwas|mention\w*)\b)"
 )
 # A time belongs to something else right after one of these words, as in "about last week" …
 _NOT_AFTER = (
@@ -170,6 +173,9 @@ def _times(text: str, low: str, pattern: str, is_relative: bool, is_past: bool) 
             name, until = text[start:end], dates.today() + timedelta(days=1)
         is_of = bool(re.match(_OF, match[0]))
         is_free = is_open or (is_relative and not is_of)
+        if re.match(_IN, match[0]):
+            # What did I write about, or in my diary, in March?
+            before = re.sub(rf" (?:about|in my {_NOTE})$", "", before)
         is_all = _only_asks(others := before + after) and (
             not re.search(r"\w", others) or bool(re.search(rf"\b(?:{_NOTES}|{_EDITED})\b", others))
         )
@@ -191,23 +197,30 @@ def _is_asked(before: str, time: str, after: str, is_free: bool) -> bool:
     if time.endswith(("'s", "’s")):
         return False
     is_of = re.match(_OF, time) or (is_free and not re.match(r"(?:on|over|am)\b", time))
-    if is_of and re.search(rf"\b{_NOTES}$", before) and re.match(_ABOUT, after.lstrip(" ")):
+    own = rf"\b{_NOTES}(?: (?:are|were|stammen|sind))?$"
+    if is_of and re.search(own, before) and re.match(_ABOUT, after.lstrip(" ")):
         return True  # notes from last week about the roof
     # "Last week I wrote about the roof" means what "I wrote about the roof last week" means.
+    before, after = (re.sub(rf"\b(schrieb) ({_I})\b", r"\2 \1", it) for it in (before, after))
     clause = re.match(rf"\W*(?:(?:what|was|{_DID}) )*{_I}\b(?:(?!{_CLAUSE}).)*", after)
     if clause and _only_asks(before):
         before, after, is_free = f"{before} {clause[0].strip()}", "", True
     after = re.split(_CLAUSE, after, maxsplit=1)[0]
     rest = rf"\b(?: (?:{_DID}|{_THAT}))*(?P<said>(?:(?!{_CLAUSE}).)*)$"
     notes = re.search(_CHANGED_NOTES + rest, before)
-    wrote = notes or re.match(rf"\W*(?:{_ASKING}\W+)*{_I}{rest}", before)
+    begins = rf"(?:^\W*(?:{_ASKING}\W+)*|\b(?:what(?:ever)?|was) ){_I}"
+    wrote = notes or re.search(f"{begins}{rest}", before)
     if not wrote:
         return False
     # In German, the verb comes last. What else is said has to be what the notes are about.
-    verb = _CHANGED if notes else _WROTE
-    said, own = f"{wrote['said']}{after}", re.sub(rf"^ {verb}\b(?: down)?", "", wrote["said"])
-    about = re.sub(rf"^ {verb}\b(?: down)?|\b{verb}\b(?: {_DID})?\s*$", "", said)
-    return about != said and (is_free or not own.strip()) and bool(re.match(_ABOUT, about.lstrip()))
+    verb = _WROTE
+    if notes:
+        verb = _CHANGED if re.match(rf"{_NOTE}\b", notes[0]) else _EDITED
+    first = rf"^ {verb}\b(?: down| up)?"
+    said, own = f"{wrote['said']}{after}", re.sub(first, "", wrote["said"])
+    about = re.sub(rf"{first}|\b{verb}\b(?: {_DID})?\s*$", "", said)
+    is_about = re.match(_ABOUT, about.lstrip()) or re.match(r" (?:noted|jotted|scribbled)\b", said)
+    return about != said and (is_free or not own.strip()) and bool(is_about)
 
 
 def _only_asks(text: str) -> bool:

@@ -283,7 +283,7 @@ def test_notes_that_were_written_at_a_time_are_found(answers):
         found = answers.search(text, limit=100)
         assert str(number) in [hit.title for hit in found], text
         filtered += bool(found.results.plan.query.is_of_time)
-    assert filtered >= 57  # of 60
+    assert filtered >= 75  # of 78
 
 
 def test_a_time_of_something_else_changes_no_rank(answers, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import NamedTuple
 
 from ...notes import is_within
@@ -19,6 +20,7 @@ from ...query.query import (
 )
 from ...query.times import Time
 from ...sqlite import read_value, sqlite3
+from . import spelling
 
 # A text with more unknown words than this, and more than known words, isn't mistyped but in another
 # language.
@@ -63,14 +65,19 @@ def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[lis
     elif re.search(r"(?i)(^|\s)(sort|order):\w", query.text):
         notices.append("To sort, use Options › Sort by, or sort=.")
     for identifier in query.terms.identifiers:
-        has_it = Filters(required=fts5.quoted(identifier))
-        if identifier in text and not has_any(connection, has_it):
+        if identifier in text and not contains(connection, identifier):
             notices.append(f"No note contains “{identifier}”.")
         if date := re.fullmatch(r"(\d{4})[-/.](\d\d)[-/.](\d\d)", identifier):
             day = "-".join(date.groups())  # perhaps a date of modification
             with suppress(ValueError):
                 if has_any(connection, read_operator("modified", day)):
                     offers.append(query.text.replace(identifier, f"modified:{day}"))
+    for pair in pairwise(query.terms.words):
+        joined = "".join(pair).lower()  # data base
+        if spelling.is_written(connection, joined) and not all(
+            contains(connection, word) for word in pair
+        ):
+            offers.append(query.text.replace(" ".join(pair), joined))
     for name, sql in VALUES_SQL.items():
         wanted = query.filters.values.get(name, ())
         known = [known for (known,) in connection.execute(sql)] if wanted else []
@@ -127,6 +134,13 @@ def _by_kind(connection: sqlite3.Connection, text: str) -> str | None:
             return None
         tags.append(f"tag:{tag}")
     return " ".join([*tags, kinds[0]])
+
+
+def contains(connection: sqlite3.Connection, identifier: str) -> bool:
+    """Return whether a note has an identifier; C++ with its signs, which to FTS5 is c."""
+    forms = fts5.any_of(map(fts5.quoted, spelling.forms(connection, (), identifier)))
+    verbatim = (Filters(excluded=(identifier,)),) if fts5.is_verbatim(identifier) else ()
+    return has_any(connection, Filters(required=forms, without=verbatim))
 
 
 def has_any(connection: sqlite3.Connection, filters: Filters) -> bool:

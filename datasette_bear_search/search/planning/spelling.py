@@ -9,7 +9,7 @@ import threading
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -39,14 +39,16 @@ from ...text import folding, languages
 MAX_EDITS = ((8, 2), (4, 1))
 
 # Corrections to offer if several words are equally near, so that none of them is sure.
-MAX_CORRECTIONS = 2
+MAX_CORRECTIONS = 3
 
 # In words of at least this many letters, a slip of the fingers can be corrected safely. Swedish has
 # no dictionary here, but of its 2,000 most common words none is then replaced; with 5, three are.
 MIN_SLIP_LETTERS = 6
-# In words of so many letters or more, any edit is a slip unless it is in the ending, the last
-# letters: "decisiones" may be Spanish for "decisions".
+# In words of so many letters or more, a letter more or less is a slip, and a vowel for another, but
+# not in the ending, the last letters: "decisiones" may be Spanish for "decisions". Another
+# consonant makes another word: of 2,000 Swedish or Finnish words, two or three.
 LONG_WORD_LETTERS, ENDING_LETTERS = 9, 3
+_VOWELS = frozenset("aeiouy")
 
 # The keys' places; each row begins half a key further right.
 _KEYS = {
@@ -68,6 +70,11 @@ MAX_SPELLINGS = 500
 
 # Notes with a form to look at before it counts as one that no note of its language has.
 MAX_FOREIGN = 1000
+
+# Letters of a word that notes may have in two parts, and notes to read to see it or a number.
+MIN_JOINED, MAX_JOINED = 4, 30
+MAX_TEXTS = 50
+NUMBER = r"\d[\d ()/.‐-]+\d"
 
 # Notes to read to see how a word is written.
 MAX_READ = 20
@@ -99,12 +106,59 @@ def forms(connection: sqlite3.Connection, searched: Sequence[str], text: str) ->
 
 def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
     """Return a text with its words as the notes spell them; a single word in all spellings."""
+    if fts5.is_phone_number(text):
+        return _written_numbers(connection, text)
     words = languages.tokens(text)
     others = {word: spellings(connection, word) for word in words}
     if len(words) == 1:
-        return others[words[0]]
+        return [*others[words[0]], *_in_two_parts(connection, words[0].lower())]
     respelled = " ".join(next(iter(others[word]), word) for word in words)
-    return [respelled] if any(others.values()) else []
+    joined = "".join(words).lower() if re.fullmatch(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)+", text) else ""
+    found = [respelled] if any(others.values()) else []
+    return [*found, joined] if joined and is_written(connection, joined) else found
+
+
+def _in_two_parts(connection: sqlite3.Connection, word: str) -> list[str]:
+    """Return an unknown word in two parts if a note joins them with a sign: e-mail, don't."""
+    if not MIN_JOINED <= len(word) <= MAX_JOINED or is_written(connection, word):
+        return []
+    pairs = [(word[:at], word[at:]) for at in range(1, len(word))]
+    pattern = "|".join(rf"\b{one}[^\w\s]{other}\b" for one, other in pairs)
+    for text in _texts(connection, [" ".join(pair) for pair in pairs]):
+        if found := re.search(pattern, text, re.IGNORECASE):
+            return [re.sub(r"[^\w\s]", " ", found[0].lower())]
+    return []
+
+
+def _written_numbers(connection: sqlite3.Connection, number: str) -> list[str]:
+    """Return a phone number in the notes' groups of digits, with a country's code or without."""
+    digits = _significant_digits(number)
+    sql = f"select term from {STEM_VOCABULARY} where term between '0' and ':' and length(term) > 1"
+    terms = [term for (term,) in connection.execute(sql)]
+    groups = [term for term in terms if term.lstrip("0") in digits or term.endswith(digits)]
+    found = (each for text in _texts(connection, groups) for each in re.findall(NUMBER, text))
+    return [
+        " ".join(re.findall(r"\d+", other))
+        for other in dict.fromkeys(found)
+        if (own := _significant_digits(other)).endswith(digits) or digits.endswith(own)
+        if min(len(own), len(digits)) >= min(fts5.PHONE_DIGITS)
+    ]
+
+
+def _significant_digits(number: str) -> str:
+    return re.sub(r"\(0\)|\D", "", number).lstrip("0")
+
+
+def _texts(connection: sqlite3.Connection, phrases: Sequence[str]) -> Iterator[str]:
+    """Yield the texts of the notes that have most of the phrases."""
+    sql = f"""
+    select title || char(10) || coalesce(body, '') from notes
+    where id in (
+      select rowid from notes_fts where notes_fts match ? order by bm25(notes_fts) limit {MAX_TEXTS}
+    )
+    """
+    rows = connection.execute(sql, [fts5.any_of(map(fts5.quoted, phrases)) or '""'])
+    return (text for (text,) in rows)
 
 
 def _has_notes(
@@ -125,12 +179,16 @@ def _has_notes(
 def note_counts(connection: sqlite3.Connection, forms: Sequence[str]) -> dict[str, int]:
     """Return how many notes have each word of a text, given in all its forms, by its stem."""
     sql = f"select ifnull(sum(doc), 0) from {STEM_VOCABULARY} where term in ({{}})"
-    counts = {}
-    for stem, *others in zip(*map(stems, forms)):
-        those = list({stem, *others})
-        row = connection.execute(sql.format(", ".join("?" * len(those))), those).fetchone()
-        counts[stem] = row[0]
-    return counts
+
+    def having(*those: str) -> int:
+        marks = ", ".join("?" * len({*those}))
+        return int(read_value(connection, sql.format(marks), [*{*those}]))
+
+    first, *others = map(stems, forms)
+    same = [first, *(each for each in others if len(each) == len(first))]
+    # A form in more or fewer words, as of e-mail, is in at most as many notes as its rarest word.
+    more = sum(min(map(having, each)) for each in others if len(each) != len(first))
+    return {each[0]: having(*each) + more for each in zip(*same)}
 
 
 @lru_cache(1000)  # a search needs the stems of a word several times
@@ -151,8 +209,12 @@ class Correction(NamedTuple):
     is_sure: bool  # whether to search for the first without asking
 
 
-def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
+def correction(
+    connection: sqlite3.Connection, word: str, *, has_notes: bool = False
+) -> Correction | None:
     """Return the words of the notes that a word was probably meant to be; None if none is near.
+
+    :param has_notes: whether notes have its stem, so that it is only offered another word
 
     These are the words with the fewest edits (Damerau-Levenshtein distance) without accents. One is
     sure if it is the only one, a slip away from the typed word, and that is no word in any
@@ -161,6 +223,13 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
     word = folding.normalized(word)
     edits = next((edits for length, edits in MAX_EDITS if len(word) >= length), 0)
     if not edits or not re.fullmatch(r"[^\W\d_]+", word):
+        return None
+    lower = word.lower()
+    if has_notes and is_written(connection, lower):
+        return None
+    model = metadata.get_meta(connection, "model")
+    is_word = registry.is_token(model, lower) or _is_in_dictionary(lower)
+    if has_notes and is_word:
         return None
     # Importing it takes milliseconds, and only words that no note has need it.
     from rapidfuzz import process
@@ -190,11 +259,8 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
             form,
         ),
     )
-    lower = word.lower()
     is_slip = fewest == 1 and _is_slip(typed, found[0])
-    model = metadata.get_meta(connection, "model")
-    is_word = registry.is_token(model, lower) or _is_in_dictionary(lower)
-    if is_word and not is_slip:
+    if (is_word or has_notes) and not is_slip:
         return None  # "cold" isn't "could", nor "password" "passport"
     spelled = [
         min(notes, key=lambda each: (OSA.distance(lower, each), -notes[each]))
@@ -208,9 +274,18 @@ def correction(connection: sqlite3.Connection, word: str) -> Correction | None:
         and len({stem for form in found for stem in stems(form)}) == 1
         and accents <= {*spelled[0]}
         and (word.islower() or (word.istitle() and written[0].istitle()))
-        and not is_word
+        and not (is_word or has_notes)
     )
     return Correction(tuple(written), is_sure)
+
+
+def is_written(connection: sqlite3.Connection, word: str) -> bool:
+    """Return whether a note has a word itself, not only another with its stem."""
+    sql = f"""
+    select exists (select 1 from {WORD_VOCABULARY} where term in (:word, :typed))
+      or exists (select 1 from {SPELLINGS} where typed = :typed)
+    """
+    return bool(read_value(connection, sql, {"word": word, "typed": folding.plain(word)}))
 
 
 def _as_written(connection: sqlite3.Connection, word: str) -> str:
@@ -257,15 +332,16 @@ def _is_slip(typed: str, meant: str) -> bool:
     """
     if len(typed) < MIN_SLIP_LETTERS or typed[0] != meant[0]:
         return False
-    if len(typed) >= LONG_WORD_LETTERS and typed[-ENDING_LETTERS:] == meant[-ENDING_LETTERS:]:
-        return True
+    is_long = len(typed) >= LONG_WORD_LETTERS
+    is_inside = typed[-ENDING_LETTERS:] == meant[-ENDING_LETTERS:]
     if len(typed) == len(meant):
-        places = [place for place, pair in enumerate(zip(typed, meant)) if len({*pair}) > 1]
-        if len(places) == 1:
-            [place] = places
-            is_inside = place < len(typed) - ENDING_LETTERS
-            return is_inside and _are_neighbors(typed[place], meant[place])
-        return sorted(typed) == sorted(meant) and len(places) == 2
+        differing = [pair for pair in zip(typed, meant) if len({*pair}) > 1]
+        if len(differing) > 1:
+            return sorted(typed) == sorted(meant)
+        are_vowels = is_long and {*differing[0]} <= _VOWELS
+        return is_inside and (are_vowels or _are_neighbors(*differing[0]))
+    if is_long and is_inside:
+        return True
     if len(typed) < len(meant):
         return typed[-1] == meant[-1]
     doubled = (at for at in range(1, len(typed)) if typed[at] == typed[at - 1])

@@ -21,7 +21,7 @@ from ...sqlite import read_value, sqlite3
 from ...text import languages
 from ...text.folding import plain
 from . import spelling
-from .offers import MAX_DOUBTFUL
+from .offers import MAX_DOUBTFUL, contains
 
 # The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
 # stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
@@ -52,6 +52,7 @@ class ContentWord(NamedTuple):
     text: str
     match: str  # FTS5 expression for it in all forms
     weight: float  # inverse document frequency
+    verbatim: str = ""  # what its notes contain: C++, which is c to FTS5
 
 
 class QueryWords:
@@ -104,6 +105,7 @@ class QueryWords:
         A word is replaced by ``word*`` if it is a prefix, and by None if it is to be left out.
         """
         replacements: dict[str, str | None] = {}
+        uncertain: dict[str, tuple[str, ...]] = {}
         terms = query.terms
         is_long = len(terms.words) > MAX_NAMED or query.text.endswith(QUESTION_MARKS)
         is_sentence = is_long or any(word.lower() in self.stop_words for word in terms.words)
@@ -122,6 +124,8 @@ class QueryWords:
                 is_common = self._notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * self._notes
                 # Of a few keywords, each matters, at least beside the others: "email marketing".
                 (common if is_common and is_sentence else known).append(word)
+                if found := correct and spelling.correction(self._connection, word, has_notes=True):
+                    uncertain[word] = found.words
             elif notes:
                 has_rare = True
             elif is_one:
@@ -131,7 +135,6 @@ class QueryWords:
         if unknown and (own := languages.likely(query.text.split(), languages.STOP_WORDS)):
             common += [word for word in unknown if word.lower() in languages.STOP_WORDS[own]]
             unknown = [word for word in unknown if word not in common]
-        uncertain: dict[str, tuple[str, ...]] = {}
         for word in unknown:
             # Numbers and words of a sentence count as complete, except for the last word. As
             # prefixes they cost Hindi questions .014 nDCG@10, Russian ones .007, German .004,
@@ -177,16 +180,16 @@ class QueryWords:
             return ()
         found: list[ContentWord] = []
 
-        def add(text: str, match: str, having: int) -> None:
-            found.append(ContentWord(text, match, _idf(having, self._notes)))
+        def add(text: str, match: str, having: int, verbatim: str = "") -> None:
+            found.append(ContentWord(text, match, _idf(having, self._notes), verbatim))
 
         with suppress(sqlite3.DatabaseError):
             for name in terms.identifiers:
                 known = {name: tuple(self._forms(name))}
                 match = languages.in_languages(fts5.quoted(name), (), known)
-                has_it = exists(self._connection, match, if_broken=False)
-                having = min(self._counts(name).values(), default=0) if has_it else 0
-                add(name, match, having)
+                having = min(self._counts(name).values(), default=0)
+                is_known = having and contains(self._connection, name)
+                add(name, match, having if is_known else 0, name if fts5.is_verbatim(name) else "")
             # Not why and who, which aren't stop words.
             words = [word for word in terms.words if word not in WORDS_OF_SENTENCES] or terms.words
             for word in words:
@@ -249,7 +252,7 @@ def _languages(
 
 def _has_forms(connection: sqlite3.Connection, searched: Sequence[str], word: str) -> bool:
     forms = spelling.forms(connection, searched, word)
-    return any(spelling.note_counts(connection, forms).values())
+    return all(spelling.note_counts(connection, forms).values())  # dell'università
 
 
 def exists(connection: sqlite3.Connection, match: str, *, if_broken: bool) -> bool:

@@ -42,6 +42,12 @@ HAS = f"""
 """
 
 
+# To the word index "C++" is "c", so the text itself is checked, too.
+_VERBATIM = (
+    f" and not exists (select 1 from json_each(?) where not ({HAS.format(id='notes_fts.rowid')}))"
+)
+
+
 def register(connection: sqlite3.Connection) -> None:
     """Add the functions that read ``:q``, and ``refine()``, to a connection to an index file."""
     functions = SearchFunctions(connection)
@@ -92,7 +98,7 @@ class SearchFunctions:
         self._connection = connection
         self._file = file_state(connection)[:2]
         self._plan: Plan | None = None
-        self._having: dict[str, bytes] = {}  # notes with each of the plan's words
+        self._having: dict[ContentWord, bytes] = {}  # notes with each of the plan's words
         self._version: int | None = None  # of the file, when the plan was made or set
 
     @property
@@ -167,10 +173,15 @@ class SearchFunctions:
 
     def having(self, word: ContentWord) -> bytes:
         """Return the set of notes that have a word of the plan."""
-        if word.match not in self._having:
-            sql = "select group_concat(rowid) from notes_fts where notes_fts match ?"
-            self._having[word.match] = note_set(read_value(self._connection, sql, [word.match]))
-        return self._having[word.match]
+        if word not in self._having:
+            sql, values = (
+                "select group_concat(rowid) from notes_fts where notes_fts match ?",
+                [word.match],
+            )
+            if word.verbatim:
+                sql, values = f"{sql}{_VERBATIM}", [word.match, _literals([word.verbatim])]
+            self._having[word] = note_set(read_value(self._connection, sql, values))
+        return self._having[word]
 
     def foreign_notes(self, planned: Plan) -> bytes:
         """Return the set of notes in languages that the model wasn't made for; empty if q is."""
@@ -195,15 +206,7 @@ class SearchFunctions:
         if planned.pasted:
             found |= dict.fromkeys(planned.pasted.notes, 1)
         if terms.exact and planned.text_mode != "like":
-            # To the word index "C++" is "c", so check the text itself, too.
-            sql = f"""
-            select rowid
-            from notes_fts
-            where notes_fts match in_languages(?)
-              and not exists (
-                select 1 from json_each(?) where not ({HAS.format(id="notes_fts.rowid")})
-              )
-            """
+            sql = f"select rowid from notes_fts where notes_fts match in_languages(?){_VERBATIM}"
             substrings = _literals(terms.exact_substrings)
             found |= dict.fromkeys(self._ids(sql, terms.exact, substrings), 1)
         sql = "select id from notes where title = ? collate nocase"

@@ -85,11 +85,15 @@ def notes_with(
 
 
 def _parts(word: str) -> Sequence[str]:
-    # In scripts without spaces, a "word" may be a whole sentence. §12 is found by 12, too.
+    # In scripts without spaces, a "word" may be a whole sentence. §12 is found by 12, too, and
+    # dell'arte by l'arte.
     if languages.is_unspaced(word):
         return fts5.tokens(word)
     tokens = fts5.words(word)
-    return [word, *tokens] if len(tokens) < len(fts5.tokens(word)) else [word]
+    if len(tokens) < len(fts5.tokens(word)):
+        return [word, *tokens]
+    elided = tokens[1:] if re.fullmatch(r"\w+['’]\w\w+", word) else ()
+    return [word, *elided]
 
 
 def beginnings(terms: Terms) -> list[str]:

@@ -73,7 +73,8 @@ def test_no_word_of_any_language_is_replaced(index_notes, words):
         ("bicyle", {"bicyle": "bicycle"}, ()),  # dropped
         ("bicycke", {}, ("bicycle",)),  # another letter
         ("bicyclel", {}, ("bicycle",)),  # a letter more at the end
-        ("apartwent", {"apartwent": "apartment"}, ()),  # long
+        ("apertment", {"apertment": "apartment"}, ()),  # long, another vowel
+        ("apartwent", {}, ("apartment",)),  # another consonant
         ("Bicyle", {}, ("bicycle",)),  # a name
         ("bicýle", {}, ("bicycle",)),  # nobody types an accent by accident
         ("soupp", {}, ("Soup",)),  # short
@@ -90,6 +91,21 @@ def test_no_word_of_any_language_is_replaced(index_notes, words):
 def test_only_what_is_surely_mistyped_is_replaced(index_notes, typed, replaced, offers):
     found = planned(index_notes(SIX, "--no-semantic"), typed)
     assert (dict(found.corrections), found.offers) == (replaced, offers)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offers"),
+    [
+        ("commiting", ("committing",)),
+        ("committed", ()),  # another form
+    ],
+)
+def test_a_typo_with_the_stem_of_a_word_of_the_notes_is_offered_that_word(
+    index_notes, typed, offers
+):
+    path = index_notes([BearNote("# Branches\n\nOn committing early.")], "--no-semantic")
+    found = planned(path, typed)
+    assert (found.has_matches, found.corrections, found.offers) == (True, (), offers)
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,7 @@ async def test_the_largest_page_is_max(datasette):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
+        (SEARCH + "&tgas=cabin", "There is no parameter 'tgas'. Did you mean tag?"),
         (SEARCH + "&tags=cabin", "There is no parameter 'tags'. Did you mean tag?"),
         (SEARCH + "&modified_afte=2024", "Did you mean modified_after?"),
         (SEARCH + "&zzz=1", "There are: q, mode"),

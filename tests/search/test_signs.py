@@ -1,0 +1,128 @@
+"""Words with signs, which FTS5 drops, and numbers that are written in different ways.
+
+Covers ``Terms`` in ``query/fts5.py``, ``search/planning/words.py`` and ``spelling.py``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from datasette_bear_search.demo import BearNote
+from tests.support.index_files import found
+from tests.support.marks import with_marks
+
+SIGNS = {
+    "Templates": "Learning C++ this winter.",
+    "Services": "Written in C# on .NET last year.",
+    "Firmware": "Plain C for the controller, which opens a net.",
+    "Ticket": "Fixed #42 at last.",
+    "Answer": "It is 42, or 1.",
+    "Frost": "It was -1 outside.",
+    "Shell": "Put $PATH into ~/.bashrc today.",
+    "Woods": "A path to the bashrc.",
+}
+NUMBERS = {
+    "Ann": "Call +49 30 1234567 today.",
+    "Plumber": "His number: (030) 765-4321.",
+    "Doctor": "In the evening 0305556677.",
+    "Paris": "Tel. 01 23 45 67 89.",
+    "Shop": "555-123-4567, until 05.06.2024",
+    "Rooms": "Rooms 30, 49, 123, 765 and 4567.",
+}
+
+
+@pytest.fixture
+def signs(index_notes):
+    return index_notes([BearNote(f"# {title}\n\n{text}") for title, text in SIGNS.items()])
+
+
+@pytest.fixture
+def numbers(index_notes):
+    notes = [BearNote(f"# {title}\n\n{text}") for title, text in NUMBERS.items()]
+    return index_notes(notes, "--no-semantic")
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "weaker"),
+    [
+        ("C++", "Templates", {"Services", "Firmware"}),
+        ("c#", "Services", {"Templates", "Firmware"}),
+        (".NET", "Services", {"Firmware"}),
+        ("#42", "Ticket", {"Answer"}),
+        ("fixed #42", "Ticket", {"Answer"}),
+        ("-1", "Frost", {"Answer"}),
+        ("$PATH", "Shell", {"Woods"}),
+        ("~/.bashrc", "Shell", {"Woods"}),
+    ],
+)
+def test_note_without_the_signs_of_a_word_is_a_weaker_match(signs, text, title, weaker):
+    hits = found(signs, text, mode="keyword").hits
+    assert [hit.title for hit in hits if hit.is_found] == [title]
+    assert {hit.title for hit in hits if not hit.is_found} == weaker
+    assert all(text.split()[-1] in hit.missing for hit in hits[1:])
+
+
+@pytest.mark.parametrize("text", ["F#", "C#minor", "@net", "$bashrc", "-42"])
+def test_a_word_whose_signs_no_note_has_is_named(signs, text):
+    response = found(signs, text, mode="keyword")
+    assert not any(hit.is_found for hit in response)
+    assert response.notices[0] == f"No note contains “{text}”."
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("+49 30 1234567", "Ann"), ("(030) 123-4567", "Ann"), ("0301234567", "Ann"),
+        ("+49 (0)30 123 4567", "Ann"), ("Ann 030/1234567", "Ann"), ("0049 30 1234567", "Ann"),
+        ("+49 30 7654321", "Plumber"), ("0307654321", "Plumber"), ("+49 30 555 66 77", "Doctor"),
+        ("+493055566 77", "Doctor"), ("+33 1 23 45 67 89", "Paris"), ("0123456789", "Paris"),
+        ("(555) 123 4567", "Shop"), ("+1 555 123 4567", "Shop"), ("05.06.2024", "Shop"),
+        ('"05.06.2024"', "Shop"), ("030 1234567, today", "Ann"),
+    ],
+)  # fmt: skip
+def test_phone_number_is_found_in_another_spacing(numbers, text, title):
+    hits = [hit for hit in found(numbers, text) if hit.is_found]
+    assert [hit.title for hit in hits] == [title]
+    assert "⦗" in with_marks(hits[0].snippet)
+
+
+@pytest.mark.parametrize("text", ["+49 30 9999999", "(030) 12 34 56", "+1 765 123 4567"])
+def test_another_phone_number_is_not_found(numbers, text):
+    response = found(numbers, text)
+    assert not [hit.title for hit in response]
+    assert response.notices == (f"No note contains “{text}”.",)
+
+
+JOINED = {
+    "Answer": "The follow-up is by e-mail, and it isn’t urgent, says O'Brien.",
+    "Sheet": "A GPT-4 prompt, a database.",
+    "Ateneo": "Nell'anno della grande neve l'università rimase chiusa per la prima volta.",
+    "Path": "A path that may be follow or up.",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "titles", "mark"),
+    [
+        ("followup", ["Answer"], "⦗follow-up⦘"),
+        ("email", ["Answer"], "⦗e-mail⦘"),
+        ("isnt", ["Answer"], "⦗isn’t⦘"),
+        ("OBrien", ["Answer"], "⦗O'Brien⦘"),
+        ("GPT4", ["Sheet"], "⦗GPT-4⦘"),
+        ("data-base", ["Sheet"], "⦗database⦘"),
+        ("the data-base", ["Sheet"], "⦗database⦘"),
+        ("nell’università", ["Ateneo"], "⦗università⦘"),
+        ("maybe", [], ""),
+    ],
+)
+def test_word_is_found_with_a_hyphen_or_apostrophe_or_without(index_notes, text, titles, mark):
+    notes = [BearNote(f"# {title}\n\n{note}") for title, note in JOINED.items()]
+    hits = [hit for hit in found(index_notes(notes, "--no-semantic"), text) if hit.is_found]
+    assert [hit.title for hit in hits] == titles
+    assert all(mark in with_marks(hit.snippet) for hit in hits)
+
+
+def test_word_in_two_parts_is_offered_as_one(index_notes):
+    notes = [BearNote(f"# {title}\n\n{note}") for title, note in JOINED.items()]
+    response = found(index_notes(notes, "--no-semantic"), "data base prompt")
+    assert response.results.plan.offers == ("database prompt",)
