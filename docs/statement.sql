@@ -14,16 +14,16 @@ filtered as (select allowed_notes(:q) as ids),
 -- titles equal to the text (2), phrases and identifiers (1)
 exact as materialized (
   select key + 0 as note_id, value as exact_level
-  from json_each(exact_matches(:q)) join filtered on ifnull(substr(ids, key, 1) = x'01', 1)
+  from json_each(exact_matches(:q)) join filtered on ids is null or substr(ids, key, 1) = x'01'
 ),
 -- words: BM25 of every note with any of them, whether it has most by weight; else parts of words
 lexical as (
   select rowid as note_id, -bm25(notes_fts, 3.0, 1.0, 3.0, 0.5) as bm25,
     ifnull(substr(enough_words(:q), rowid, 1) = x'01', 1) as has_most
-  from notes_fts join filtered on ifnull(substr(ids, rowid, 1) = x'01', 1)
+  from notes_fts join filtered on ids is null or substr(ids, rowid, 1) = x'01'
   where notes_fts match fts_query(:q)
   union all select key + 0, value, 1 from json_each(substring_matches(:q))
-  join filtered on ifnull(substr(ids, key, 1) = x'01', 1)
+  join filtered on ids is null or substr(ids, key, 1) = x'01'
 ),
 q as materialized (select embed(meaning(:q)) as vector),
 -- meaning: the nearest passages, the best one of each note
@@ -37,9 +37,9 @@ dense as materialized (
       select rowid as passage_id from q cross join _passage_index
       where vector is not null and k = nearest_candidates('')
         and embedding match vec_quantize_binary(vec_sub(vector, mean_vector()))
-        and rowid in (select passages.id from passages join filtered on ifnull(substr(ids, note_id, 1) = x'01', 1))
+        and rowid in (select passages.id from passages join filtered on ids is null or substr(ids, note_id, 1) = x'01')
     ) join _vectors using (passage_id) join passages on passages.id = passage_id
-    join filtered on ifnull(substr(ids, note_id, 1) = x'01', 1)
+    join filtered on ids is null or substr(ids, note_id, 1) = x'01'
     order by similarity desc limit 300
   ) group by note_id
 ),

@@ -214,7 +214,7 @@ def _retrieved(
 
 
 def _join_filtered(note_id: str) -> str:
-    return f"join filtered on ifnull(substr(ids, {note_id}, 1) = x'01', 1)"
+    return f"join filtered on ids is null or substr(ids, {note_id}, 1) = x'01'"
 
 
 def _filtered(conditions: Sequence[str], allowed: str) -> str:

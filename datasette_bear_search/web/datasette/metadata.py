@@ -25,7 +25,7 @@ TABLES: dict[str, dict[str, Any]] = {
 STORED_QUERIES: dict[str, dict[str, str]] = _METADATA["queries"]
 
 # Keys that Datasette asks for several times per request, for which we have no metadata.
-_NOT_OURS = ("plugins", "allow", "allow_sql")
+_NOT_OURS = ("plugins", "allow", "allow_sql", "extra_css_urls", "extra_js_urls")
 
 # Keys that are configuration, not metadata, in Datasette 1.0.
 _CONFIGURATION = ("label_column", "sort", "sort_desc", "facets", "hidden")

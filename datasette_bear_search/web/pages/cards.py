@@ -216,4 +216,6 @@ _LINE_END = re.compile(r"(?<![.!?…:;,。！？>])((?:</\w+>)*)\n")
 
 def _in_lines(text: MarkedText) -> Markup:
     """Return marked text as HTML; where lines are run together, a dot stands between them."""
-    return Markup(_LINE_END.sub(r'\1<span class="bear-line"></span>\n', text.html(KINDS)))
+    html, dot = text.html(KINDS), r'\1<span class="bear-line"></span>\n'
+    # The pattern looks at each character, and few texts have several lines.
+    return Markup(_LINE_END.sub(dot, html) if "\n" in html else html)
