@@ -142,10 +142,9 @@ setup(
         # What agents read leaves the machine, so that secrets are masked for them by default.
         # The last cryptography, which mcp needs, with wheels for Intel Macs is 48.
         "mcp": ["mcp>=2", f"cryptography<49; {INTEL_MAC}"],
-        "eval": ["pytrec-eval-terrier", "scipy"],
         "onnx": ONNX,  # for another model than the bundled one
         "pdf": PDF,
-        "benchmarks": ["matplotlib", "scipy"],
+        "benchmarks": ["matplotlib", "pytrec-eval-terrier", "scipy"],
         "docs": ["furo", "myst-parser", "sphinx", "sphinx-copybutton"],
         "lint": [
             'import-linter; python_version >= "3.11"',
@@ -167,8 +166,6 @@ setup(
             "pytest-asyncio",
             "pytest-timeout",
             "pytest-xdist",
-            "pytrec-eval-terrier",
-            "scipy",
         ],
     },
 )

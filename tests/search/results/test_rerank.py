@@ -370,7 +370,6 @@ def measure(path, reranker):
 
 
 def test_reranking_is_measured_beside_the_modes(datasette, sidecar_path):
-    pytest.importorskip("pytrec_eval")
     measured = measure(sidecar_path, "longest")
     assert measured.modes == ("keyword", "hybrid", "rerank")
     assert measured.mean("rerank", "ms/query") > 0
@@ -385,7 +384,6 @@ def test_reranking_is_measured_beside_the_modes(datasette, sidecar_path):
     ("name", "message"), [("none", "must be one of"), ("broken", "no such key")]
 )
 def test_measuring_an_unknown_reranker_gives_an_error(datasette, sidecar_path, name, message):
-    pytest.importorskip("pytrec_eval")
     with pytest.raises(evaluation.EvaluationError, match=message):
         measure(sidecar_path, name)
 
