@@ -384,7 +384,7 @@ def _contents(connection: sqlite3.Connection) -> Findings:
     elif passages:
         yield Finding("vectors", f"All passages have a vector from {state.model}")
     if following := metadata.get_meta(connection, metadata.NEXT_MODEL):
-        left = len({text for text, _ in vectors.missing_next(connection)})
+        left = len(vectors.missing_next(connection))
         says = (
             f"The index changes to the model {following}, which has {passages - left:,} of "
             f"{counted(passages, 'vector')}. Until then, searches use {state.model}."
