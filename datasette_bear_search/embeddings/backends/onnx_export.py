@@ -9,9 +9,7 @@ import io
 import json
 import logging
 import os
-import shutil
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -51,9 +49,6 @@ SAMPLES = (
 # Smaller constants than this stay in the graph.
 MIN_WEIGHT_BYTES = 1024
 
-# Seconds after which an unfinished folder counts as abandoned.
-_ABANDONED = 3600
-
 _FLOAT, _FLOAT16, _BFLOAT16 = 1, 10, 16  # types of numbers, as ONNX counts them
 
 logger = logging.getLogger(__name__)
@@ -74,9 +69,6 @@ def new_export(source: Path) -> Iterator[Path]:
     """
     folder = export_folder(source)
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for path in folder.parent.glob(".new-*"):  # drafts of runs that were killed
-        if time.time() - path.stat().st_mtime > _ABANDONED:
-            shutil.rmtree(path, ignore_errors=True)
     # Only this user may read the export, and nobody sees it unfinished.
     with tempfile.TemporaryDirectory(
         prefix=".new-", dir=folder.parent, ignore_cleanup_errors=True

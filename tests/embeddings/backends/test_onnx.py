@@ -253,14 +253,6 @@ def test_without_the_extra_nothing_is_kept_or_used(library_and_onnx, own_model, 
     assert not embedder.needs_onnx_export()
 
 
-def test_the_remains_of_a_killed_export_are_removed(own_model):
-    abandoned = exports() / ".new-abc"
-    abandoned.mkdir(parents=True)
-    os.utime(abandoned, (1, 1))
-    assert SentenceTransformerEmbedder(str(own_model)).export_onnx()
-    assert not abandoned.exists()
-
-
 def test_an_export_has_no_copy_of_the_weights(library_and_onnx, own_model):
     library_and_onnx(own_model, "mean")
     [folder] = kept()
