@@ -139,7 +139,6 @@ setup(
     ],
     extras_require={
         "bundled": [BUNDLED_MODEL, *ONNX],
-        # What agents read leaves the machine, so that secrets are masked for them by default.
         # The last cryptography, which mcp needs, with wheels for Intel Macs is 48.
         "mcp": ["mcp>=2", f"cryptography<49; {INTEL_MAC}"],
         "onnx": ONNX,  # for another model than the bundled one
