@@ -41,10 +41,6 @@ README = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
 README = README.replace("](docs/images/", f"]({REPOSITORY}/raw/main/docs/images/")
 README = re.sub(r"\]\((?=docs/|[A-Z]+(?:\.md)?\))", f"]({REPOSITORY}/blob/main/", README)
 
-# What finds secrets. detect-secrets itself has had no release since 2024; this is the fork of it
-# that is looked after.
-REDACT = ["bc-detect-secrets>=1.5.52"]
-
 # Reads the words of PDFs.
 PDF = ["pypdfium2>=5"]
 
@@ -143,14 +139,11 @@ setup(
     ],
     extras_require={
         "bundled": [BUNDLED_MODEL, *ONNX],
-        # What agents read leaves the machine, so that secrets are masked for them by default.
         # The last cryptography, which mcp needs, with wheels for Intel Macs is 48.
-        "mcp": ["mcp>=2", f"cryptography<49; {INTEL_MAC}", *REDACT],
-        "redact": REDACT,
-        "eval": ["pytrec-eval-terrier", "scipy"],
+        "mcp": ["mcp>=2", f"cryptography<49; {INTEL_MAC}"],
         "onnx": ONNX,  # for another model than the bundled one
         "pdf": PDF,
-        "benchmarks": ["matplotlib", "scipy"],
+        "benchmarks": ["matplotlib", "pytrec-eval-terrier", "scipy"],
         "docs": ["furo", "myst-parser", "sphinx", "sphinx-copybutton"],
         "lint": [
             'import-linter; python_version >= "3.11"',
@@ -162,7 +155,6 @@ setup(
         "test": [
             *ONNX,
             *PDF,
-            *REDACT,
             BUNDLED_MODEL,
             "cogapp",
             "hypothesis",
@@ -173,8 +165,6 @@ setup(
             "pytest-asyncio",
             "pytest-timeout",
             "pytest-xdist",
-            "pytrec-eval-terrier",
-            "scipy",
         ],
     },
 )

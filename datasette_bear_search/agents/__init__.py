@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import library
-from ..index.config import ConfigurationError, abouts
+from ..index.config import ConfigurationError, read_configuration
 from ..index.file.database import SidecarError
 from ..index.file.sources import read_sources
 from ..notes import ForeseenError, without_parent_tags
@@ -82,7 +82,7 @@ class AgentLibrary(library.Library):
         about: dict[str, str] = {}
         for path in {config.config_file for config in configs if config.config_file}:
             with suppress(ConfigurationError):
-                about |= abouts(Path(path), configs)
+                about |= read_configuration(Path(path), configs).abouts
         return {name: self.shown(text) for name, text in about.items()}
 
 

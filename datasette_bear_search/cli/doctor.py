@@ -297,8 +297,6 @@ def _permissions(path: Path) -> Findings:
 def _health(path: Path, connection: sqlite3.Connection) -> Findings:
     fix = "datasette bear-index --rebuild"
     [answer] = connection.execute("pragma quick_check(1)").fetchone()
-    if database.is_cut_off(connection):
-        answer = "its end is missing"
     is_sound = answer == "ok"
     says = "The file is intact" if is_sound else f"The file is damaged: {answer}."
     yield Finding("integrity", says, is_sound, None if is_sound else fix)
@@ -384,7 +382,7 @@ def _contents(connection: sqlite3.Connection) -> Findings:
     elif passages:
         yield Finding("vectors", f"All passages have a vector from {state.model}")
     if following := metadata.get_meta(connection, metadata.NEXT_MODEL):
-        left = len({text for text, _ in vectors.missing_next(connection)})
+        left = len(vectors.missing_next(connection))
         says = (
             f"The index changes to the model {following}, which has {passages - left:,} of "
             f"{counted(passages, 'vector')}. Until then, searches use {state.model}."

@@ -85,7 +85,6 @@ def bear_eval(
     if write and folders:
         raise click.UsageError("--write uses your own judgments. Leave COLLECTION out.")
     with clear_errors():
-        evaluation.require_libraries()
         for folder in folders:
             collection = collections.read_collection(folder)
             path = sidecar_path or collections.index_collection(

@@ -48,34 +48,47 @@ class Reranker(Model):
 RerankerFactory = Callable[[Embedder | None], Reranker]
 
 
+def _read_in_pairs(model: Any, query: str, passages: list[str]) -> Any:
+    return model.predict([(query, passage) for passage in passages], show_progress_bar=False)
+
+
+def _token_similarities(model: Any, query: str, passages: list[str]) -> Any:
+    """Sum each query token's similarity to the passage's nearest token.
+
+    MaxSim: Khattab and Zaharia, "ColBERT", SIGIR 2020.
+    """
+    asked = model.encode_query([query], show_progress_bar=False)
+    read = model.encode_document(passages, show_progress_bar=False)
+    return model.similarity(asked, read)[0]
+
+
+# Kind → the class of sentence-transformers, the default model, and how it scores some passages.
+LOCAL: dict[str, tuple[str, str, Callable[[Any, str, list[str]], Any]]] = {
+    "cross-encoder": ("CrossEncoder", CROSS_ENCODER, _read_in_pairs),
+    "colbert": ("MultiVectorEncoder", COLBERT, _token_similarities),
+}
+
+
 class LocalReranker(Reranker):
     """A model of sentence-transformers, from a folder or the hub's cache."""
 
-    kind = ""  # the common name for such a model, for messages
-    library_class = ""  # of sentence-transformers
-    default = ""  # name of a model
-
-    def __init__(self, model: str = "") -> None:
-        super().__init__(given(model or self.default))
+    def __init__(self, kind: str, model: str = "") -> None:
+        self._class, default, self._scores = LOCAL[kind]
+        super().__init__(given(model or default))
         self._model: Any = None
         # Tokenizers aren't thread-safe, and a single batch keeps all cores busy.
         self._score_lock = threading.Lock()
 
-    @abstractmethod
-    def _scores(self, query: str, passages: list[str]) -> Any:
-        """Return a score for each passage, of which there is at least one."""
-
     def prepare(self) -> None:
-        folder = local_folder(self.name) or self._cached_folder()
-        self._model = loading.load(self.library_class, folder)
+        self._model = loading.load(self._class, local_folder(self.name) or self._cached_folder())
         # The first score takes longest, so compute one before anybody waits.
-        self._scores("warm", ["up"])
+        self._scores(self._model, "warm", ["up"])
 
     def _cached_folder(self) -> Path:
         # Never download here: a search mustn't wait for gigabytes.
         if not is_hub_name(self.name):
             raise ModelUnavailable(
-                f"There is no folder {self.name} with a {self.kind} in it. Give the path of one "
+                f"There is no folder {self.name} with a reranker in it. Give the path of one "
                 "(./NAME in the current directory), or the name of a model on the Hugging Face hub."
             )
         from huggingface_hub import snapshot_download
@@ -85,8 +98,7 @@ class LocalReranker(Reranker):
             return Path(snapshot_download(self.name, local_files_only=True))
         except LocalEntryNotFoundError as error:
             raise ModelUnavailable(
-                f"The {self.kind} {self.name} isn't on this machine. "
-                f"Get it: hf download {self.name}"
+                f"The reranker {self.name} isn't on this machine. Get it: hf download {self.name}"
             ) from error
 
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
@@ -94,38 +106,8 @@ class LocalReranker(Reranker):
         query = without_surrogates(query[:EMBEDDED_QUERY_CHARACTERS])
         texts = [without_surrogates(passage) for passage in passages]
         with self._score_lock:
-            scores = self._scores(query, texts) if texts else []
+            scores = self._scores(self._model, query, texts) if texts else []
         return [float(score) for score in scores]
-
-
-class CrossEncoderReranker(LocalReranker):
-    """Reads the query and a passage together and scores each pair."""
-
-    kind, default, library_class = "cross-encoder", CROSS_ENCODER, "CrossEncoder"
-
-    def _scores(self, query: str, passages: list[str]) -> Any:
-        pairs = [(query, passage) for passage in passages]
-        return self._model.predict(pairs, show_progress_bar=False)
-
-
-class ColbertReranker(LocalReranker):
-    """Compares token vectors: sums each query token's similarity to the passage's nearest token.
-
-    MaxSim: Khattab and Zaharia, "ColBERT", SIGIR 2020.
-    """
-
-    kind, default, library_class = "ColBERT model", COLBERT, "MultiVectorEncoder"
-
-    def _scores(self, query: str, passages: list[str]) -> Any:
-        asked = self._model.encode_query([query], show_progress_bar=False)
-        read = self._model.encode_document(passages, show_progress_bar=False)
-        return self._model.similarity(asked, read)[0]
-
-
-LOCAL: dict[str, type[LocalReranker]] = {
-    "cross-encoder": CrossEncoderReranker,
-    "colbert": ColbertReranker,
-}
 
 
 def built_in_rerankers() -> dict[str, RerankerFactory]:
@@ -133,7 +115,7 @@ def built_in_rerankers() -> dict[str, RerankerFactory]:
 
 
 def _factory(kind: str, model: str = "") -> RerankerFactory:
-    return lambda embedder: LOCAL[kind](model)
+    return lambda embedder: LocalReranker(kind, model)
 
 
 def reranker_factories() -> dict[str, RerankerFactory]:

@@ -46,6 +46,7 @@ class Configuration:
     sources: tuple[SourceConfig, ...] | None  # None if it has no list, so the index's list stays
     never: tuple[str, ...]  # tags that are never indexed, from any source
     prompts: Mapping[str, str]  # "query" and "passage", as far as it sets them
+    abouts: Mapping[str, str]  # what it says about sources, for agents, by their names
 
 
 def hidden_by_environment() -> tuple[str, ...]:
@@ -78,10 +79,11 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
     _ranking(settings, str(path))
     prompts = _prompts(settings, str(path))
     if entries is None:
-        return Configuration(path, None, never, prompts)
+        return Configuration(path, None, never, prompts, {})
     is_list = isinstance(entries, list)
     _require(is_list, f'{path}: sources has to be a list, each entry with a "location".')
     sources: list[SourceConfig] = []
+    abouts: dict[str, str] = {}
     for number, entry in enumerate(entries, 1):
         place = f"{path}: source {number}"
         says_where = isinstance(entry, Mapping)
@@ -90,7 +92,9 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
             place = f"{place} ({entry['name']})"
         taken = {source.name for source in sources}
         sources.append(_source(entry, place, path, taken, never, known))
-    return Configuration(path, tuple(sources), never, prompts)
+        if about := entry.get("about"):
+            abouts[sources[-1].name] = str(about)
+    return Configuration(path, tuple(sources), never, prompts, abouts)
 
 
 def read_chosen_ranking() -> dict[str, list[str]]:
@@ -152,17 +156,6 @@ def write_ranking(path: Path, ranking: Mapping[str, float]) -> None:
         write_file(path, "\n".join([*filter(None, [text]), "ranking:", *lines, ""]).encode())
     except OSError as error:
         raise ConfigurationError(f"{path} can't be written ({error.strerror}).") from None
-
-
-def abouts(path: Path, known: Sequence[SourceConfig]) -> dict[str, str]:
-    """Return a configuration file's descriptions of sources for agents, by name in the index.
-
-    :param known: the sources in the index
-    """
-    sources = read_configuration(path, known).sources or ()
-    entries = _settings(path)["sources"] if sources else ()
-    pairs = zip(sources, entries)
-    return {source.name: str(each["about"]) for source, each in pairs if each.get("about")}
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:

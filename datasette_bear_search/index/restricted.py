@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..notes import Link, LinkedFile, Note, fold_tag, is_within
-from ..sources.base import Unchanged
+from ..sources.base import Incremental, Unchanged
 from ..sqlite import sqlite3
 from .config import hidden_by_environment
 from .file import notes as stored_notes
@@ -171,7 +171,7 @@ def _hidden_notes(whole: sqlite3.Connection, tags: Sequence[str]) -> Set[int]:
     return {note_id for (note_id,) in whole.execute(sql, [json.dumps(tag_ids)])}
 
 
-class _IndexedSource:
+class _IndexedSource(Incremental):
     """The notes of a source as an index has them, without hidden ones."""
 
     def __init__(self, whole: sqlite3.Connection, stored: StoredSource, hidden: Set[int]) -> None:
@@ -188,10 +188,6 @@ class _IndexedSource:
 
     def state(self) -> str:
         return self._state
-
-    def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
-        notes = self.read_changed({}, include_trashed=include_trashed)
-        return (note for note in notes if isinstance(note, Note))
 
     def read_changed(
         self, known: Mapping[str, str], *, include_trashed: bool = False

@@ -358,7 +358,7 @@ def _no_network() -> None:
 @pytest.mark.parametrize("kind", ["cross-encoder", "colbert"])
 def test_a_folder_named_like_a_reranker_does_not_matter(kind, foreign_folder, mark):
     with pytest.raises(ModelUnavailable, match="isn't on this machine"):
-        rerankers.LOCAL[kind]().score("a", ["b"])
+        rerankers.LocalReranker(kind).score("a", ["b"])
     assert not mark.exists()
 
 

@@ -28,8 +28,9 @@ def folders(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("kind", ["transformer", "static"])
-@pytest.mark.parametrize("is_exported", [False, True], ids=["library", "export"])
+@pytest.mark.parametrize(
+    ("kind", "is_exported"), [("transformer", False), ("transformer", True), ("static", False)]
+)
 def test_text_of_which_most_tokens_are_unknown_has_no_vector(folders, kind, is_exported):
     if is_exported and not (onnx.is_installed() and find_spec("onnx")):
         pytest.skip("needs pip install 'datasette-bear-search[onnx]'")

@@ -309,15 +309,6 @@ def test_a_model_that_cannot_be_loaded_gives_a_clear_error(collection, bear_eval
     assert "The model can't be had." in bear_eval(collection(), fails=True).output
 
 
-def test_a_missing_library_gives_an_error_before_anything_is_indexed(
-    collection, bear_eval, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(evaluation, "find_spec", lambda name: None)
-    message = bear_eval(collection(), fails=True).output
-    assert 'datasette install "datasette-bear-search[eval]"' in message
-    assert not (tmp_path / "cache").exists()
-
-
 # A person's own judgments
 
 

@@ -14,8 +14,6 @@ from pathlib import Path
 from statistics import fmean
 from uuid import uuid5
 
-import pytest
-
 from datasette_bear_search import evaluation
 from datasette_bear_search.demo import LIBRARY_ID
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
@@ -53,7 +51,6 @@ def queries(name: str) -> Iterator[tuple[str, str]]:
 
 def test_search_finds_as_much_as_when_it_was_measured(sample_index, monkeypatch):
     # One test, or else each process would search for all queries again.
-    pytest.importorskip("pytrec_eval")
     monkeypatch.setattr(evaluation, "RESULTS", 10)
     with open_sidecar(sample_index) as connection:
         found = {name: evaluate(connection, name) for name in MEASURED}

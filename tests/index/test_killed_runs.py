@@ -139,15 +139,6 @@ def test_a_note_that_only_an_index_of_the_database_knows_is_called_damage(sideca
             changes._moved(connection, [note], {"b": stored_notes.StoredNote(99, "", None)})
 
 
-def test_an_index_without_its_last_byte_is_called_damaged_until_it_is_rebuilt(place):
-    place.set_up(SCENARIOS[1])
-    damage.truncate(place.sidecar.stat().st_size - 1)(place.sidecar)
-    for command in ("bear-doctor", "bear-index"):
-        assert "its end is missing" in place.command(command).output
-    assert place.command("bear-index", "--rebuild").status == 0
-    assert place.problems_at_the_end() == []
-
-
 def test_foreign_rows_in_a_damaged_index_stop_no_search_and_are_not_kept_as_judgments(place):
     place.set_up(SCENARIOS[1])
     with opened(place.sidecar) as db, db:

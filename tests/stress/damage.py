@@ -65,7 +65,6 @@ def check_truncated(place: Place, lengths: int = 40, seed: int = 1) -> list[str]
         8192,
         size // 2,
         size - 4096,
-        size - 1,
     }
     chosen.update(rng.randrange(size) for _ in range(lengths - len(chosen)))
     return _check_each(

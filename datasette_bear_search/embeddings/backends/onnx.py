@@ -1,10 +1,10 @@
 """ONNX export and runtime: the vectors of a SentenceTransformer without importing torch.
 
 torch and sentence-transformers take seconds and hundreds of megabytes even for one query's vector;
-onnxruntime and tokenizers need a tenth of that, with the same weights. Static models, and
-transformers pooled by the mean or the first token, are exported. An export has only the graph: the
-weights are read in place from the model's own files. The bundled model's is in this package, made
-by benchmarks/installs/make_graph.py; others are made by ``onnx_export`` in the user's cache.
+onnxruntime and tokenizers need a tenth of that, with the same weights. Transformers pooled by the
+mean or the first token are exported. An export has only the graph: the weights are read in place
+from the model's own files. The bundled model's is in this package, made by
+benchmarks/installs/make_graph.py; others are made by ``onnx_export`` in the user's cache.
 """
 
 # Every datasette command imports this module, so only functions import numpy and onnxruntime.
@@ -24,7 +24,7 @@ from typing import Any
 from .. import files
 from ..base import ModelFacts, WordPieces
 from ..prompts import Prompts
-from ..safetensors import as_float32, tensors
+from ..safetensors import tensors
 
 # Increase it when exports change, so that they are made again.
 FORMAT = 2
@@ -37,7 +37,7 @@ REPACK_AFTER = 16
 
 # The files of an export: what isn't in the graph, and the graph without its weights.
 ABOUT_FILE, GRAPH_FILE = "about.json", "model.onnx"
-# The tokenizer, which an export has only if the model's own file isn't the same.
+# The tokenizer, which an export has only if the model has no such file.
 TOKENIZER_FILE = "tokenizer.json"
 # The export of the bundled model.
 SHIPPED = Path(__file__).parent.parent / "bundled"
@@ -90,7 +90,6 @@ class OnnxModel:
 
         about = json.loads((exported / ABOUT_FILE).read_text())
         self.facts = ModelFacts(about["max_tokens"], about["settings"])
-        self.has_graph: bool = about["has_graph"]  # if not, token vectors are rows of the table
         self._max_length: int | None = about["truncates_at"]
         self._pooling: str = about["pooling"]
         self.prompts = Prompts(*map(about["prompts"].get, ("query", "document")))  # the model's own
@@ -99,16 +98,14 @@ class OnnxModel:
         table = tensors(folder)[about["pieces"]].array
         mean = numpy.array(about["middle"], dtype="float32")
         self.word_pieces = WordPieces(self._split, table, mean)
-        source = folder if about["has_own_tokenizer"] else exported
-        self.tokenizer = Tokenizer.from_file(str(source / TOKENIZER_FILE))
+        tokenizers = [path / TOKENIZER_FILE for path in (folder, exported)]
+        self.tokenizer = Tokenizer.from_file(str(next(filter(Path.exists, tokenizers))))
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
-        self._session: Any = None
         self._runs = 0
-        if self.has_graph:
-            graph = (exported / GRAPH_FILE).read_bytes()
-            self._open = partial(_session, graph, [folder / file for file in about["files"]])
-            self._session = self._open(repack=False)
+        graph = (exported / GRAPH_FILE).read_bytes()
+        self._open = partial(_session, graph, [folder / file for file in about["files"]])
+        self._session = self._open(repack=False)
 
     def encode(self, texts: Sequence[str]) -> Any:
         import numpy
@@ -138,7 +135,7 @@ class OnnxModel:
         if self._max_length:
             self.tokenizer.enable_truncation(self._max_length)
         try:
-            return list(self.tokenizer.encode_batch(texts, add_special_tokens=self.has_graph))
+            return list(self.tokenizer.encode_batch(texts))
         finally:
             self.tokenizer.no_truncation()
 
@@ -153,15 +150,12 @@ class OnnxModel:
             name: numpy.array([getattr(encoding, kind) for encoding in encodings], dtype="int64")
             for name, kind in INPUTS.items()
         }
-        if self._session is None:
-            vectors = as_float32(self.word_pieces.table[inputs["input_ids"]])
-        else:
-            self._runs += 1
-            if self._runs == REPACK_AFTER:
-                with suppress(Exception):  # the model's files may be gone by now
-                    self._session = self._open(repack=True)
-            read = {node.name: inputs[node.name] for node in self._session.get_inputs()}
-            [vectors] = self._session.run(None, read)
+        self._runs += 1
+        if self._runs == REPACK_AFTER:
+            with suppress(Exception):  # the model's files may be gone by now
+                self._session = self._open(repack=True)
+        read = {node.name: inputs[node.name] for node in self._session.get_inputs()}
+        [vectors] = self._session.run(None, read)
         return vectors, inputs["attention_mask"]
 
 

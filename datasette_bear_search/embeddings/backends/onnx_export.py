@@ -9,9 +9,7 @@ import io
 import json
 import logging
 import os
-import shutil
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -51,9 +49,6 @@ SAMPLES = (
 # Smaller constants than this stay in the graph.
 MIN_WEIGHT_BYTES = 1024
 
-# Seconds after which an unfinished folder counts as abandoned.
-_ABANDONED = 3600
-
 _FLOAT, _FLOAT16, _BFLOAT16 = 1, 10, 16  # types of numbers, as ONNX counts them
 
 logger = logging.getLogger(__name__)
@@ -74,9 +69,6 @@ def new_export(source: Path) -> Iterator[Path]:
     """
     folder = export_folder(source)
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for path in folder.parent.glob(".new-*"):  # drafts of runs that were killed
-        if time.time() - path.stat().st_mtime > _ABANDONED:
-            shutil.rmtree(path, ignore_errors=True)
     # Only this user may read the export, and nobody sees it unfinished.
     with tempfile.TemporaryDirectory(
         prefix=".new-", dir=folder.parent, ignore_cleanup_errors=True
@@ -106,35 +98,27 @@ def write(folder: Path, source: Path, model: Any, facts: ModelFacts, prompts: Pr
     if json.loads(json.dumps(facts.settings)) != facts.settings:
         raise Unsupported("its settings can't be stored")
     pooling = _supported_pooling(model)
-    pad_id = pad_type_id = 0
+    tokenizer, transformer = model.tokenizer, model[0].auto_model
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None or tokenizer.padding_side != "right":
+        raise Unsupported("its tokenizer isn't of the package tokenizers, or pads on the left")
+    if not (source / TOKENIZER_FILE).exists():
+        (folder / TOKENIZER_FILE).write_text(backend.to_str(), encoding="utf-8")
     places = _places(tensors(source))
-    weights: list[str] = []
-    if is_static := pooling == "static":
-        tokenizer, layer = model.tokenizer, model[0].embedding
-        max_length = (tokenizer.truncation or {}).get("max_length")
-    else:
-        tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
-        if tokenizer is None or model.tokenizer.padding_side != "right":
-            raise Unsupported("its tokenizer isn't of the package tokenizers, or pads on the left")
-        layer = model[0].auto_model.get_input_embeddings()
-        graph, weights = _graph(model[0].auto_model, model.tokenizer, places)
-        (folder / GRAPH_FILE).write_bytes(graph)
-        max_length = int(model.max_seq_length) if model.max_seq_length else None
-        pad_id = int(model.tokenizer.pad_token_id or 0)
-        pad_type_id = int(model.tokenizer.pad_token_type_id or 0)
-    if not (has_own_tokenizer := _is_same(tokenizer, source / TOKENIZER_FILE)):
-        (folder / TOKENIZER_FILE).write_text(tokenizer.to_str(), encoding="utf-8")
-    table = layer.weight.detach().float().cpu().numpy()
+    graph, weights = _graph(transformer, tokenizer, places)
+    (folder / GRAPH_FILE).write_bytes(graph)
+    table = transformer.get_input_embeddings().weight.detach().float().cpu().numpy()
     if (pieces := places.get(_key(table))) is None:
         raise Unsupported("its word pieces' vectors aren't stored as they are used")
     about = {
         **facts._asdict(),
         "prompts": {"query": prompts.query, "document": prompts.passage},
-        "has_graph": not is_static,
-        "pooling": "mean" if is_static else pooling,
-        "truncates_at": max_length,
-        "padding": {"input_ids": pad_id, "token_type_ids": pad_type_id},
-        "has_own_tokenizer": has_own_tokenizer,
+        "pooling": pooling,
+        "truncates_at": int(model.max_seq_length) if model.max_seq_length else None,
+        "padding": {
+            "input_ids": int(tokenizer.pad_token_id or 0),
+            "token_type_ids": int(tokenizer.pad_token_type_id or 0),
+        },
         "files": weights,
         "pieces": pieces[0],
         "middle": table.mean(axis=0).tolist(),
@@ -149,22 +133,8 @@ def verify(exported: Path, folder: Path, encode: Callable[[list[str]], Any]) -> 
 
     model = OnnxModel(exported, folder)
     ours, theirs = model.encode(SAMPLES), numpy.asarray(encode(list(SAMPLES)))
-    has_direction = ours.any(axis=1)  # a static model returns zeros for an empty text
-    same = cosines(ours[has_direction], theirs[has_direction]) >= MIN_COSINE
-    if (has_direction != theirs.any(axis=1)).any() or not same.all():
+    if not (cosines(ours, theirs) >= MIN_COSINE).all():
         raise Unsupported("its vectors differ from the library's")
-
-
-def _is_same(tokenizer: Any, path: Path) -> bool:
-    from tokenizers import Tokenizer
-
-    if not path.exists():
-        return False
-    both = [Tokenizer.from_str(tokenizer.to_str()), Tokenizer.from_file(str(path))]
-    for each in both:
-        each.no_padding()
-        each.no_truncation()
-    return both[0].to_str() == both[1].to_str()
 
 
 def _key(array: Any) -> tuple[tuple[int, ...], bytes]:
@@ -188,14 +158,12 @@ def _places(stored: Mapping[str, Tensor]) -> dict[Any, _Place]:
 
 
 def _supported_pooling(model: Any) -> str:
-    """Return mean, cls or static (a mean without a transformer), or raise Unsupported."""
+    """Return mean or cls, or raise Unsupported."""
     kinds = [type(module).__name__ for module in model]
     if kinds[-1] == "Normalize":
         kinds.pop()
     if model.truncate_dim is not None:
         raise Unsupported("its vectors are truncated")
-    if kinds == ["StaticEmbedding"] and model[0].embedding.mode == "mean":
-        return "static"
     if kinds != ["Transformer", "Pooling"]:
         raise Unsupported(f"it is made of {', '.join(kinds)}")
     pooling = pooling_mode(model[1])

@@ -212,18 +212,6 @@ def keep(cache: dict[Key, Value], key: Key, value: Value, most: int) -> None:
         cache.pop(oldest, None)
 
 
-def is_cut_off(connection: sqlite3.Connection) -> bool:
-    """Return whether the end of the file is missing, which SQLite reads as zeros."""
-    connection.execute("begin")  # otherwise a commit might come in between
-    try:
-        connection.execute("select 1 from sqlite_master limit 1").fetchone()
-        sql = "select page_count * page_size from pragma_page_count, pragma_page_size"
-        [expected] = connection.execute(sql).fetchone()
-        return os.path.getsize(file_of(connection)) < expected
-    finally:
-        connection.rollback()
-
-
 # --- opening
 
 

@@ -36,8 +36,8 @@ CHUNK_SIZE = 64
 CANDIDATES_KEY, RECALL_KEY = "candidates", "candidates_recall"
 # Key in meta: a random token that changes whenever vectors do.
 CHANGED = "vectors_changed"
-# Vectors of the model that the index changes to, while searches use those of the present one. Not
-# in the schema: it exists only until all are made.
+# Vectors of the model that the index changes to, one for each text, while searches use those of the
+# present one. Not in the schema: it exists only until all are made.
 NEXT_VECTORS = "_next_vectors"
 # Passages of which the mean vector is computed.
 MEAN_SAMPLE = 5000
@@ -119,7 +119,8 @@ def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
     """Remove the vectors of passages; some may have none."""
     rows = [(passage_id,) for passage_id in passage_ids]
     if _has_next(connection):
-        connection.executemany(f"delete from {NEXT_VECTORS} where passage_id = ?", rows)
+        known = "select content_hash from passages"
+        connection.execute(f"delete from {NEXT_VECTORS} where content_hash not in ({known})")
     removed = connection.executemany(f"delete from {VECTORS} where passage_id = ?", rows).rowcount
     if removed <= 0:
         return
@@ -142,7 +143,6 @@ def drop(connection: sqlite3.Connection) -> None:
         """
     )
     _drop_passage_index(connection)
-    drop_next(connection)
     unknown = dict.fromkeys((MEAN, UNRELATED, THRESHOLDS, CANDIDATES_KEY, RECALL_KEY))
     set_meta(connection, **unknown)
     mark_changed(connection, CHANGED)
@@ -152,42 +152,31 @@ def begin_next(connection: sqlite3.Connection, model: str, fingerprint: str) -> 
     """Prepare to store vectors of another model, unless that has begun already."""
     if get_meta(connection, NEXT_FINGERPRINT) != fingerprint or not _has_next(connection):
         drop_next(connection)
-        sql = f"create table {NEXT_VECTORS} (passage_id integer primary key, vector blob)"
-        connection.execute(sql)
+        connection.execute(f"create table {NEXT_VECTORS} (content_hash primary key, vector blob)")
         set_meta(connection, **{NEXT_MODEL: model, NEXT_FINGERPRINT: fingerprint})
 
 
 def add_next(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes | None]]) -> None:
-    """Store vectors of the next model: one for each text is enough."""
-    connection.executemany(f"insert into {NEXT_VECTORS} values (?, ?)", rows)
+    """Store vectors of the next model."""
+    sql = f"insert into {NEXT_VECTORS} select content_hash, ?2 from passages where id = ?1"
+    connection.executemany(sql, rows)
 
 
-def missing_next(connection: sqlite3.Connection) -> list[tuple[str, int]]:
-    """Return content hash and id of the passages that have no vector of the next model."""
+def missing_next(connection: sqlite3.Connection) -> list[int]:
+    """Return one passage of each text that has no vector of the next model."""
     sql = f"""
-    select content_hash, id
+    select min(id)
     from passages
     where vector_state in ('{PENDING}', '{EMBEDDED}', '{REFUSED}')
-      and content_hash not in (
-        select content_hash from {NEXT_VECTORS} join passages on id = passage_id
-      )
-    order by id
+      and content_hash not in (select content_hash from {NEXT_VECTORS})
+    group by content_hash
+    order by 1
     """
-    return connection.execute(sql).fetchall()
+    return [passage_id for (passage_id,) in connection.execute(sql)]
 
 
 def take_next(connection: sqlite3.Connection, dimension: int) -> None:
     """Replace all vectors by those of the next model; its name and the like are for the caller."""
-    connection.execute(
-        f"""
-        create temporary table _made as
-        select content_hash, max(vector) as vector
-        from {NEXT_VECTORS}
-        join passages on id = passage_id
-        group by content_hash
-        """
-    )
-    connection.execute("create unique index temp._made_by_hash on _made (content_hash)")
     drop(connection)
     set_meta(connection, dimension=dimension)
     connection.execute(
@@ -195,7 +184,7 @@ def take_next(connection: sqlite3.Connection, dimension: int) -> None:
         insert into {VECTORS} (passage_id, vector)
         select id, vector
         from passages
-        join _made using (content_hash)
+        join {NEXT_VECTORS} using (content_hash)
         where vector_state = '{PENDING}' and vector is not null
         """
     )
@@ -203,10 +192,11 @@ def take_next(connection: sqlite3.Connection, dimension: int) -> None:
         f"""
         update passages
         set vector_state = iif(id in (select passage_id from {VECTORS}), '{EMBEDDED}', '{REFUSED}')
-        where vector_state = '{PENDING}' and content_hash in (select content_hash from _made)
+        where vector_state = '{PENDING}'
+          and content_hash in (select content_hash from {NEXT_VECTORS})
         """
     )
-    connection.execute("drop table _made")
+    drop_next(connection)
     prepare(connection)
 
 

@@ -91,6 +91,7 @@ class VectorRun:
         with transaction(connection):
             if is_new and get_meta(connection, "fingerprint") != embedder.fingerprint:
                 vectors.drop(connection)
+                vectors.drop_next(connection)
                 set_meta(connection, **about_model)
             elif not is_new and state.model != embedder.name:  # its folder was moved
                 set_meta(connection, model=embedder.name)
@@ -117,8 +118,7 @@ class VectorRun:
         connection, embedder = self.connection, self.embedder
         with transaction(connection):
             vectors.begin_next(connection, embedder.name, embedder.fingerprint)
-        missing = list(dict(reversed(vectors.missing_next(connection))).values())[::-1]
-        self._embed(missing, vectors.add_next)
+        self._embed(vectors.missing_next(connection), vectors.add_next)
         with transaction(connection):
             vectors.take_next(connection, embedder.dimension)
             set_meta(connection, **about_model)

@@ -68,8 +68,6 @@ def update(
         stored: dict[str, StoredSource] = {}
         if path.exists():
             connection = cleanup.enter_context(database.open_for_writing(path))
-            if not rebuild and database.is_cut_off(connection):
-                raise sqlite3.DatabaseError("its end is missing")
             is_older = not schema.is_current(connection)
             if tags := restricted.tags_of(connection):
                 raise database.SidecarError(

@@ -33,7 +33,7 @@ from datasette_bear_search.embeddings.registry import trust
 from datasette_bear_search.search.results.sentences import sentence_scores
 from tests.support.full_disk import full_disk
 from tests.support.kinds_of_text import KINDS_OF_TEXT
-from tests.support.small_models import write_static_model, write_transformer
+from tests.support.small_models import write_transformer
 
 pytestmark = pytest.mark.skipif(
     not (onnx.is_installed() and find_spec("onnx") and find_spec("sentence_transformers")),
@@ -70,7 +70,6 @@ def models(tmp_path_factory) -> dict[str, Path]:
         "mean": write_transformer(folder / "mean"),
         "cls": write_transformer(folder / "cls", pooling="cls"),
         "prompts": write_transformer(folder / "prompts", prompts=prompts),
-        "static": write_static_model(folder / "static"),
         "max": write_transformer(folder / "max", pooling="max"),
     }
 
@@ -108,25 +107,19 @@ def library_and_onnx(exported) -> Callable[..., tuple[SentenceTransformerEmbedde
     return load
 
 
-@pytest.mark.parametrize("kind", ["mean", "cls", "prompts", "static"])
+@pytest.mark.parametrize("kind", ["mean", "cls", "prompts"])
 @pytest.mark.parametrize("is_query", [True, False], ids=["query", "document"])
 def test_an_export_gives_the_same_vectors_as_the_library(library_and_onnx, models, kind, is_query):
     library, runtime = library_and_onnx(models[kind])
-    texts = [text for text in TEXTS if text.strip() or kind != "static"]
-    vectors = [embedder.encode(texts, is_query=is_query) for embedder in (library, runtime)]
+    vectors = [embedder.encode(TEXTS, is_query=is_query) for embedder in (library, runtime)]
     assert cosines(*vectors).min() >= 0.9999
 
 
-@pytest.mark.parametrize("kind", ["mean", "cls", "prompts", "static"])
+@pytest.mark.parametrize("kind", ["mean", "cls", "prompts"])
 def test_vectors_of_an_export_and_of_the_library_can_be_compared(library_and_onnx, models, kind):
     library, runtime = library_and_onnx(models[kind])
     assert runtime.fingerprint == library.fingerprint
     assert runtime.max_tokens == library.max_tokens
-
-
-def test_a_text_without_words_has_no_vector_in_a_static_model(library_and_onnx, models):
-    library, runtime = library_and_onnx(models["static"])
-    assert library.embed_documents([""]) == runtime.embed_documents([""]) == [None]
 
 
 def test_finding_the_closest_sentence_imports_no_torch(library_and_onnx, models):
@@ -142,7 +135,7 @@ def test_finding_the_closest_sentence_imports_no_torch(library_and_onnx, models)
 
 
 def test_no_other_user_can_read_an_export(models):
-    assert SentenceTransformerEmbedder(str(models["static"])).export_onnx()
+    assert SentenceTransformerEmbedder(str(models["mean"])).export_onnx()
     for folder in [exports(), *exports().iterdir()]:
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
@@ -260,14 +253,6 @@ def test_without_the_extra_nothing_is_kept_or_used(library_and_onnx, own_model, 
     assert not embedder.needs_onnx_export()
 
 
-def test_the_remains_of_a_killed_export_are_removed(own_model):
-    abandoned = exports() / ".new-abc"
-    abandoned.mkdir(parents=True)
-    os.utime(abandoned, (1, 1))
-    assert SentenceTransformerEmbedder(str(own_model)).export_onnx()
-    assert not abandoned.exists()
-
-
 def test_an_export_has_no_copy_of_the_weights(library_and_onnx, own_model):
     library_and_onnx(own_model, "mean")
     [folder] = kept()
@@ -300,15 +285,12 @@ def test_weights_are_repacked_only_for_many_queries(library_and_onnx, own_model,
     assert cosines(vectors[0], vectors[-1]).min() >= 0.999999
 
 
-# The library adds up static vectors in float16, too, so that an export isn't used there.
-@pytest.mark.parametrize(
-    ("kind", "type"), [("mean", "float16"), ("mean", "bfloat16"), ("static", "bfloat16")]
-)
-def test_weights_of_half_precision_are_read_in_place(models, tmp_path, kind, type):
+@pytest.mark.parametrize("type", ["float16", "bfloat16"])
+def test_weights_of_half_precision_are_read_in_place(models, tmp_path, type):
     import torch
     from safetensors.torch import load_file, save_file
 
-    folder = Path(shutil.copytree(models[kind], tmp_path / "half"))
+    folder = Path(shutil.copytree(models["mean"], tmp_path / "half"))
     [path] = folder.rglob("model.safetensors")
     half = {name: each.to(getattr(torch, type)) for name, each in load_file(path).items()}
     save_file(half, path, metadata={"format": "pt"})

@@ -20,7 +20,7 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import rerankers
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.rerankers import (
-    CrossEncoderReranker,
+    LocalReranker,
     Reranker,
     get_reranker,
 )
@@ -199,7 +199,7 @@ def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, mo
     assert (ids(reranked.hits), reranked.notice) == (
         [1, 2, 3],
         "These notes weren't reranked. "
-        "The cross-encoder cross-encoder/ettin-reranker-32m-v1 isn't on this machine. "
+        "The reranker cross-encoder/ettin-reranker-32m-v1 isn't on this machine. "
         "Get it: hf download cross-encoder/ettin-reranker-32m-v1",
     )
 
@@ -255,7 +255,7 @@ def test_a_cross_encoder_gives_what_the_library_gives(tiny_cross_encoder):
 
     passages = ["Note 1", "Note 2 tap", ""]
     expected = CrossEncoder(tiny_cross_encoder).predict([("tap", passage) for passage in passages])
-    found = CrossEncoderReranker(tiny_cross_encoder).score("tap", passages)
+    found = LocalReranker("cross-encoder", tiny_cross_encoder).score("tap", passages)
     assert found == pytest.approx(expected.tolist(), abs=1e-5)
 
 
@@ -370,7 +370,6 @@ def measure(path, reranker):
 
 
 def test_reranking_is_measured_beside_the_modes(datasette, sidecar_path):
-    pytest.importorskip("pytrec_eval")
     measured = measure(sidecar_path, "longest")
     assert measured.modes == ("keyword", "hybrid", "rerank")
     assert measured.mean("rerank", "ms/query") > 0
@@ -385,7 +384,6 @@ def test_reranking_is_measured_beside_the_modes(datasette, sidecar_path):
     ("name", "message"), [("none", "must be one of"), ("broken", "no such key")]
 )
 def test_measuring_an_unknown_reranker_gives_an_error(datasette, sidecar_path, name, message):
-    pytest.importorskip("pytrec_eval")
     with pytest.raises(evaluation.EvaluationError, match=message):
         measure(sidecar_path, name)
 
