@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import stat
 import sys
@@ -60,8 +59,8 @@ def bear_doctor(
     """
     Diagnose problems and suggest fixes
 
-    Checks the sources, the index, this Python, the embedding model and the entries of bear-mcp in
-    apps, and changes nothing. The exit status is 1 if there are problems.
+    Checks the sources, the index, this Python and the embedding model, and changes nothing. The
+    exit status is 1 if there are problems.
     """
     with clear_errors():
         findings = examine(sidecar_path or database.default_path(), load_model=model_check)
@@ -86,7 +85,6 @@ def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]
         "Embedding model": _model(path, load_model),
         "Sources": _sources(path),
         "Index": _index(path),
-        "AI assistants": _assistants(),
     }
     found = {area: [_on_index(path, each) for each in checks] for area, checks in areas.items()}
     return {area: findings for area, findings in found.items() if findings}
@@ -414,19 +412,3 @@ def _contents(connection: sqlite3.Connection) -> Findings:
             f"({', '.join(sorted(foreign))}): they can be found by words, but hardly by meaning."
         )
         yield Finding("languages", says, None, f"datasette bear-index --model {MULTILINGUAL_MODEL}")
-
-
-def _assistants() -> Findings:
-    from ..agents import install
-
-    for app, file, options in install.unsafe_entries():
-        says = (
-            f"{app} starts the notes' server with python -m ({file}). In a project's folder, this "
-            "runs files of the project, which may be somebody else's, in place of Python's own."
-        )
-        way = f"--install {app}"
-        if file.name == "manifest.json":  # of a bundle
-            way = "--bundle notes.mcpb"
-        yield Finding(
-            app, says, False, shlex.join(["datasette", "bear-mcp", *way.split(), *options])
-        )
