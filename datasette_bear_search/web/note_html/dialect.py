@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Delimiter
@@ -27,8 +27,7 @@ from .renderer import _Renderer
 # A note with more markup, such as a pasted log, is shown as plain text. The limits are counts, not
 # times, so that a note always looks the same. At each limit, a note takes .8 to 1.8 s of one core,
 # measured with tests/support/pathological_markdown.py; prose of MAX_CHARACTERS takes .5 s.
-MAX_BLOCKS = 75_000  # block tokens, 20 µs each; a to-do is 5, so 15,000 to-dos
-MAX_CELLS = 20_000  # table cells, 70 µs each; short rows are padded to the width of the first
+MAX_BLOCKS = 75_000  # block tokens, 20 µs each; a to-do is 5, a table's cell 3
 MAX_BRACKETS = 25_000  # "[" outside code, 20 to 70 µs each: the parser reads ahead from each
 
 
@@ -51,7 +50,7 @@ _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 # ==highlight==, ::highlight:: and ~underline~. Bear 1's /italic/ can't be distinguished from paths.
 _PAIRS = {"=": (2, "mark"), ":": (2, "mark"), "~": (1, "u")}
 
-# Replaces "|" inside [[Title|label]] while a table is split into cells.
+# Replaces "|" inside [[Title|label]] while the note is split into blocks.
 _PIPE = "\x1f"
 
 
@@ -68,7 +67,6 @@ def note_parser() -> MarkdownIt:
     markdown.use(
         container_plugin, "callout", validate=callouts.is_admonition, render=callouts.admonition
     )
-    markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     markdown.block.ruler.before("table", "limit", _limit_blocks, {"alt": ["list"]})
     markdown.block.ruler.before("table", "element", elements.block, {"alt": ["paragraph"]})
     markdown.inline.ruler.after("text", "address", _address)
@@ -79,6 +77,8 @@ def note_parser() -> MarkdownIt:
     markdown.inline.ruler.before("escape", "remark", _remark)
     markdown.inline.ruler.after("strikethrough", "pair", _pair)
     markdown.inline.ruler2.after("balance_pairs", "pair", _paired)
+    markdown.core.ruler.before("block", "hide_pipes", _hide_pipes)
+    markdown.core.ruler.before("inline", "show_pipes", _show_pipes)
     markdown.core.ruler.before("inline", "limit", _limit_marks)
     markdown.core.ruler.before("inline", "heading_ids", callouts.heading_ids)
     for name, rule in (
@@ -91,46 +91,29 @@ def note_parser() -> MarkdownIt:
     return markdown
 
 
-def _limit_blocks(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def _limit_blocks(state: StateBlock | StateCore, *_: object) -> bool:
     if len(state.tokens) > MAX_BLOCKS:
         raise TooMuchMarkup
     return False
 
 
 def _limit_marks(state: StateCore) -> None:
+    _limit_blocks(state)  # a table is one block
     brackets = sum(token.content.count("[") for token in state.tokens if token.type == "inline")
     if brackets > MAX_BRACKETS:
         raise TooMuchMarkup
 
 
-def _limit_cells(state: StateBlock, start: int, end: int) -> None:
-    first_line = state.src[state.bMarks[start] : state.eMarks[start]]
-    columns = first_line.strip().strip("|").count("|") + 1
-    last = start + 2
-    while last < end and not state.isEmpty(last):
-        last += 1
-    state.env["cells"] = state.env.get("cells", 0) + columns * (last - start)
-    if state.env["cells"] > MAX_CELLS:
-        raise TooMuchMarkup
+def _hide_pipes(state: StateCore) -> None:
+    """Keep the ``|`` inside ``[[Title|label]]`` from ending the cell of a table."""
+    state.src = WIKI_LINK.sub(lambda link: link[0].replace("|", _PIPE), state.src)
 
 
-def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table in which the ``|`` inside ``[[Title|label]]`` doesn't end a cell."""
-    source = state.src
-    if "without_pipes" not in state.env:
-        state.env["without_pipes"] = WIKI_LINK.sub(lambda link: link[0].replace("|", _PIPE), source)
-    tokens_before = len(state.tokens)
-    state.src = state.env["without_pipes"]
-    try:
-        is_table = table(state, start, end, True)
-        if silent or not is_table:
-            return is_table
-        _limit_cells(state, start, end)
-        return table(state, start, end, False)
-    finally:
-        state.src = source
-        for token in state.tokens[tokens_before:]:
-            token.content = token.content.replace(_PIPE, "|")
+def _show_pipes(state: StateCore) -> None:
+    for token in state.tokens:
+        token.content, token.info = (
+            text.replace(_PIPE, "|") for text in (token.content, token.info)
+        )
 
 
 def _address(state: StateInline, silent: bool) -> bool:
