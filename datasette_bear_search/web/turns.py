@@ -37,15 +37,12 @@ POLL_SECONDS = 0.02
 # Seconds that requests wait for a program that writes the index. A commit takes less; if a program
 # was stopped in one, the first requests wait in vain, and later ones don't wait.
 LOCKED_SECONDS = 5.0
-# Seconds after which a request looks again whether one writes.
-FREE_SECONDS = 0.5
 
 
 class Work:
     """The statements of one request, which stop when its client disconnects."""
 
     def __init__(self) -> None:
-        self.free_until = 0.0  # when to look again whether another program writes the index
         # Held while a connection is interrupted, so that it can't run another request's statement.
         self._lock = threading.Lock()
         self._connections: set[sqlite3.Connection] = set()
@@ -149,17 +146,14 @@ async def wait_for_writer(database: Database) -> None:
 
     :raises sqlite3.OperationalError: "locked", if it takes too long, or did when last tried
     """
-    path, work, now = str(database.path), current.get(None) or Work(), time.monotonic()
-    if now < work.free_until:  # a page reads three times, and looking takes .2 ms
-        return
-    end = now + (0 if path in _locked else LOCKED_SECONDS)
+    path = str(database.path)
+    end = time.monotonic() + (0 if path in _locked else LOCKED_SECONDS)
     while is_locked(Path(path), wait=0):
         if time.monotonic() >= end:
             _locked.add(path)
             raise sqlite3.OperationalError("database is locked")
         await asyncio.sleep(POLL_SECONDS)
     _locked.discard(path)
-    work.free_until = time.monotonic() + FREE_SECONDS
 
 
 def are_too_many(datasette: Datasette) -> bool:
