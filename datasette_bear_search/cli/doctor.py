@@ -293,40 +293,14 @@ def _permissions(path: Path) -> Findings:
 
 
 def _health(connection: sqlite3.Connection) -> Findings:
-    fix = "datasette bear-index --rebuild"
     # This also checks the structure of the word indexes, since SQLite 3.44.
     [answer] = connection.execute("pragma quick_check(1)").fetchone()
     if database.is_cut_off(connection):
         answer = "its end is missing"
     is_sound = answer == "ok"
     says = "The file is intact" if is_sound else f"The file is damaged: {answer}."
-    yield Finding("integrity", says, is_sound, None if is_sound else fix)
-    if disagreement := _fts_disagreement(connection):
-        says = f"The word index doesn't agree with the notes ({disagreement})."
-        yield Finding("words", says, False, fix)
-    else:
-        yield Finding("words", "The word index is intact")
-
-
-def _fts_disagreement(connection: sqlite3.Connection) -> str | None:
-    """Return an example of a word that the index counts otherwise than the notes have it."""
-    columns = ("title", "body", "tags", "attachments")
-    tokenizer = f'tokenize="{schema.WORDS_TOKENIZER}"'
-    connection.execute(
-        f"create virtual table temp.own using fts5({', '.join(columns)}, content='', detail=none, "
-        f"{tokenizer})"
-    )
-    connection.execute("create virtual table temp.own_vocabulary using fts5vocab(temp, own, row)")
-    normalized = ", ".join(f"normalized({column})" for column in columns)
-    connection.execute(
-        f"insert into temp.own (rowid, {', '.join(columns)}) select id, {normalized} from notes"
-    )
-    pair = ("temp.own_vocabulary", schema.WORD_VOCABULARY)
-    for one, other in (pair, pair[::-1]):
-        sql = f"select term from (select term, doc from {one} except select term, doc from {other})"
-        if found := connection.execute(sql).fetchone():
-            return f"for example, {found[0]!r}"
-    return None
+    fix = None if is_sound else "datasette bear-index --rebuild"
+    yield Finding("integrity", says, is_sound, fix)
 
 
 def _contents(connection: sqlite3.Connection) -> Findings:
