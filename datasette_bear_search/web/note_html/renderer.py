@@ -177,8 +177,6 @@ class _Renderer(RendererHTML):
             return anchor + _image(unescape(source), unescape(alt), page, kind)
         return anchor + (line_break or " " * (is_end and name in ("td", "th")))
 
-    html_block = html_inline  # type: ignore[assignment]
-
     def link_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         page = env["page"]
         target = str(tokens[index].attrGet("href") or "")
