@@ -100,7 +100,6 @@ def index_file(database: Database) -> str | Path:
 
 async def execute(database: Database, function: Callable[[sqlite3.Connection], T]) -> T:
     """Run a function that reads the index for the current request; return its result."""
-    work = current.get(None) or Work()
 
     def read(connection: sqlite3.Connection) -> T:
         with ExitStack() as stack:
@@ -108,7 +107,7 @@ async def execute(database: Database, function: Callable[[sqlite3.Connection], T
             if path or is_replaced(connection):
                 opened = open_sidecar(path or Path(str(database.path)))
                 connection = stack.enter_context(opened)
-            stack.enter_context(work.reading(connection))
+            stack.enter_context(reading(connection))
             try:
                 return function(connection)
             except sqlite3.OperationalError as error:
