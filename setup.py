@@ -117,7 +117,7 @@ setup(
         "filelock",
         "html-to-markdown>=3.19,!=3.21.*",  # 3.21 has no wheels for Macs
         "mammoth>=1.11",
-        "markdown-it-py[linkify]>=3",
+        "markdown-it-py>=3",
         "mdit-py-plugins>=0.4",
         "nh3>=0.2.18",
         "numpy>=2",  # counts bits

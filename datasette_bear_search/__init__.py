@@ -189,12 +189,6 @@ def register_facet_classes() -> list[type]:
     return [_web("datasette.cells").FlagFacet]
 
 
-@hookimpl
-def get_metadata(datasette: Datasette, key: str | None) -> dict[str, Any]:
-    # Datasette 1.0 has no such hook: there, startup() stores the metadata.
-    return _web("datasette.metadata").metadata(datasette, key)
-
-
 @hookimpl(trylast=True)  # the last plugin's answer wins
 def permission_allowed(datasette: Datasette, actor: Actor, action: str, resource: Any) -> Any:
     # Datasette 1.0 calls permission_resources_sql instead.

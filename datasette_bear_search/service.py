@@ -121,17 +121,12 @@ class Service:
         """Return for people whether it is installed and running."""
         if not self.is_installed:
             return "The service isn't installed. Install it with: datasette bear-service install"
-        query = {
-            "darwin": ["launchctl", "print", self._domain(LABEL)],
-            "win32": ["schtasks", "/Query", "/TN", NAME, "/FO", "LIST"],
-        }.get(self.platform, ["systemctl", "--user", "is-active", NAME])
+        query, running = {
+            "darwin": (["launchctl", "print", self._domain(LABEL)], "state = running"),
+            "win32": (["schtasks", "/Query", "/TN", NAME, "/FO", "LIST"], "Running"),
+        }.get(self.platform, (["systemctl", "--user", "is-active", NAME], ""))
         said = self.run(query)
-        is_running = said.returncode == 0
-        if self.platform == "darwin":
-            is_running = is_running and "state = running" in said.stdout
-        if self.platform == "win32":
-            is_running = is_running and "Running" in said.stdout
-        if is_running:
+        if said.returncode == 0 and running in said.stdout:
             return f"The service is running ({self.file})."
         return f"The service is installed ({self.file}), but isn't running. See {self.log}."
 

@@ -139,31 +139,6 @@ def _list_of_files() -> Path:
     return user_folder("data") / "bundles-and-skills.txt"
 
 
-def unsafe_entries() -> Iterator[tuple[str, Path, list[str]]]:
-    """Yield the app, the file and the options of each entry that runs ``python -m datasette``."""
-    for app in MCP_CLIENTS:
-        path = _settings_file(app)
-        for file in path, *path.parent.glob("Claude Extensions/*/manifest.json"):
-            with suppress(OSError, UnicodeDecodeError):
-                for entry in _ENTRY.finditer(file.read_text(encoding="utf-8")):
-                    if not entry["safe"]:
-                        yield app, file, [*map(_unquoted, re.findall(_STRING, entry["options"]))]
-
-
-# The arguments of an entry, which JSON, JSON with comments and TOML write alike.
-_STRING = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*')"""
-_ENTRY = re.compile(
-    rf"""(?P<safe>["']-[IP]["'],\s*)?["']-m["'],\s*["']datasette["'],\s*["']bear-mcp["']"""
-    rf"""(?P<options>(?:\s*,\s*{_STRING})*)"""
-)
-
-
-def _unquoted(string: str) -> str:
-    with suppress(ValueError):
-        return str(json.loads(string))
-    return string[1:-1]
-
-
 def _create(path: Path, content: bytes) -> None:
     """Write a new file, which nobody else can read at any moment, because it may have tokens."""
     with open(path, "xb", opener=partial(os.open, mode=0o600)) as stream:

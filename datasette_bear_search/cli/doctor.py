@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import stat
 import sys
@@ -60,8 +59,8 @@ def bear_doctor(
     """
     Diagnose problems and suggest fixes
 
-    Checks the sources, the index, this Python, the embedding model and the entries of bear-mcp in
-    apps, and changes nothing. The exit status is 1 if there are problems.
+    Checks the sources, the index, this Python and the embedding model, and changes nothing. The
+    exit status is 1 if there are problems.
     """
     with clear_errors():
         findings = examine(sidecar_path or database.default_path(), load_model=model_check)
@@ -86,7 +85,6 @@ def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]
         "Embedding model": _model(path, load_model),
         "Sources": _sources(path),
         "Index": _index(path),
-        "AI assistants": _assistants(),
     }
     found = {area: [_on_index(path, each) for each in checks] for area, checks in areas.items()}
     return {area: findings for area, findings in found.items() if findings}
@@ -269,7 +267,7 @@ def _index(path: Path) -> Findings:
                 yield Finding("busy", "A datasette bear-index is updating it right now", None)
             if schema.is_current(connection):
                 yield Finding("schema", f"Schema version {schema.VERSION}")
-                yield from _health(path, connection)
+                yield from _health(connection)
                 yield from _contents(connection)
             else:
                 is_older = schema.version_of(connection) < schema.VERSION
@@ -294,57 +292,13 @@ def _permissions(path: Path) -> Findings:
         yield Finding("permissions", f"Only you can open it (mode {mode:o})")
 
 
-def _health(path: Path, connection: sqlite3.Connection) -> Findings:
-    fix = "datasette bear-index --rebuild"
+def _health(connection: sqlite3.Connection) -> Findings:
+    # This also checks the structure of the word indexes, since SQLite 3.44.
     [answer] = connection.execute("pragma quick_check(1)").fetchone()
     is_sound = answer == "ok"
     says = "The file is intact" if is_sound else f"The file is damaged: {answer}."
-    yield Finding("integrity", says, is_sound, None if is_sound else fix)
-    if disagreement := _fts_fault(path) or _fts_disagreement(connection):
-        says = f"The word index doesn't agree with the notes ({disagreement})."
-        yield Finding("words", says, False, fix)
-    else:
-        yield Finding("words", "The word index is intact")
-
-
-def _fts_fault(path: Path) -> str | None:
-    # FTS5 checks the structure of its index and writes nothing, but the command is an insert, so
-    # the file has to be opened for writing. It can't compare the index with the notes (rank 1),
-    # whose words the index has in another form.
-    uri = f"{path.resolve().as_uri()}?mode=rw"
-    with closing(sqlite3.connect(uri, uri=True, timeout=5, isolation_level=None)) as connection:
-        connection.execute("begin")
-        try:
-            for table in ("notes_fts", schema.WORD_INDEX):
-                connection.execute(f"insert into {table} ({table}) values ('integrity-check')")
-        except sqlite3.OperationalError:
-            return None  # another run is writing, or the file is read-only
-        except sqlite3.DatabaseError as error:
-            return str(error)
-        finally:
-            connection.rollback()
-    return None
-
-
-def _fts_disagreement(connection: sqlite3.Connection) -> str | None:
-    """Return an example of a word that the index counts otherwise than the notes have it."""
-    columns = ("title", "body", "tags", "attachments")
-    tokenizer = f'tokenize="{schema.WORDS_TOKENIZER}"'
-    connection.execute(
-        f"create virtual table temp.own using fts5({', '.join(columns)}, content='', detail=none, "
-        f"{tokenizer})"
-    )
-    connection.execute("create virtual table temp.own_vocabulary using fts5vocab(temp, own, row)")
-    normalized = ", ".join(f"normalized({column})" for column in columns)
-    connection.execute(
-        f"insert into temp.own (rowid, {', '.join(columns)}) select id, {normalized} from notes"
-    )
-    pair = ("temp.own_vocabulary", schema.WORD_VOCABULARY)
-    for one, other in (pair, pair[::-1]):
-        sql = f"select term from (select term, doc from {one} except select term, doc from {other})"
-        if found := connection.execute(sql).fetchone():
-            return f"for example, {found[0]!r}"
-    return None
+    fix = None if is_sound else "datasette bear-index --rebuild"
+    yield Finding("integrity", says, is_sound, fix)
 
 
 def _contents(connection: sqlite3.Connection) -> Findings:
@@ -412,19 +366,3 @@ def _contents(connection: sqlite3.Connection) -> Findings:
             f"({', '.join(sorted(foreign))}): they can be found by words, but hardly by meaning."
         )
         yield Finding("languages", says, None, f"datasette bear-index --model {MULTILINGUAL_MODEL}")
-
-
-def _assistants() -> Findings:
-    from ..agents import install
-
-    for app, file, options in install.unsafe_entries():
-        says = (
-            f"{app} starts the notes' server with python -m ({file}). In a project's folder, this "
-            "runs files of the project, which may be somebody else's, in place of Python's own."
-        )
-        way = f"--install {app}"
-        if file.name == "manifest.json":  # of a bundle
-            way = "--bundle notes.mcpb"
-        yield Finding(
-            app, says, False, shlex.join(["datasette", "bear-mcp", *way.split(), *options])
-        )

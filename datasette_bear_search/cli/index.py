@@ -72,11 +72,12 @@ INDEXING_STOPPED = (
 )
 @click.option(
     "--query-prompt",
+    "query",
     metavar="TEXT",
     help="Put this before each query that the model reads; '' for nothing  [default: what the "
     "model was trained with, if that is known]",
 )
-@click.option("--passage-prompt", metavar="TEXT", help="The same before each passage")
+@click.option("--passage-prompt", "passage", metavar="TEXT", help="The same before each passage")
 @click.option("--rebuild", is_flag=True, help="Rebuild the index from scratch")
 @click.option(
     "--semantic/--no-semantic",
@@ -150,7 +151,6 @@ def bear_index(**values: Any) -> None:
                 yes=options.yes,
                 quiet=options.quiet,
                 watches=options.watch,
-                config_path=options.config_path,
             )
         if options.watch and not options.dry_run:
             library.watch(*selection.read, poll=options.poll, say=echo, quiet=options.quiet)
@@ -192,11 +192,7 @@ def _chosen_model(
 
     To do so, load it, so that errors come first.
     """
-    choice = {
-        "dimensions": options.dimensions,
-        "query": options.query_prompt,
-        "passage": options.passage_prompt,
-    }
+    choice = {key: getattr(options, key) for key in ("dimensions", "query", "passage")}
     typed = {key: value for key, value in choice.items() if value is not None}
     chosen = {**(configured.prompts if configured else {}), **typed}
     whole = library.embedder(
@@ -280,7 +276,6 @@ def index_sources(
     yes: bool = False,
     quiet: bool = False,
     watches: bool = False,
-    config_path: Path | None = None,
     **options: Any,
 ) -> str | None:
     """Bring the index up to date and print the progress.
@@ -293,7 +288,7 @@ def index_sources(
 
     configs, model = selection.read, options.get("model")
     semantic = options.get("semantic")
-    embedder = library.embedder(model, semantic=semantic, config_path=config_path)
+    embedder = library.embedder(model, semantic=semantic)
     # The failure of a single source ends the command and is reported then.
     is_single = len(configs) == 1 and not selection.remove and not watches
 
@@ -346,9 +341,7 @@ def index_sources(
     if is_asked and agrees("Remove these notes from the index?"):
         names = {kept.source for kept in report.kept}
         again = Selection(tuple(source for source in configs if source.name in names))
-        return index_sources(
-            library, again, yes=True, quiet=quiet, config_path=config_path, **options
-        )
+        return index_sources(library, again, yes=True, quiet=quiet, **options)
     # If a model named on the command line can't be loaded, that is a failure, not a notice.
     model_failure = report.model_failure if model is not None else None
     for notice in report.notices:

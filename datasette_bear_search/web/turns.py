@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar, copy_context
-from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from datasette.app import Datasette
 from datasette.database import Database
@@ -40,16 +37,12 @@ POLL_SECONDS = 0.02
 # Seconds that requests wait for a program that writes the index. A commit takes less; if a program
 # was stopped in one, the first requests wait in vain, and later ones don't wait.
 LOCKED_SECONDS = 5.0
-# Seconds after which a request looks again whether one writes.
-FREE_SECONDS = 0.5
 
 
 class Work:
     """The statements of one request, which stop when its client disconnects."""
 
     def __init__(self) -> None:
-        self.number = next(_numbers)  # in the order of arrival
-        self.free_until = 0.0  # when to look again whether another program writes the index
         # Held while a connection is interrupted, so that it can't run another request's statement.
         self._lock = threading.Lock()
         self._connections: set[sqlite3.Connection] = set()
@@ -87,7 +80,6 @@ class Work:
             return bool(self._connections)
 
 
-_numbers = count()
 current: ContextVar[Work] = ContextVar("work")  # of the request that is being answered
 
 
@@ -96,40 +88,6 @@ def reading(connection: sqlite3.Connection) -> AbstractContextManager[None]:
     return (current.get(None) or Work()).reading(connection)
 
 
-class SqlQueue:
-    """Lets as many requests read at once as there are threads, in the order of their arrival.
-
-    A page reads three times. If it queued behind all other requests each time, it would wait three
-    times as long as a request that reads once.
-    """
-
-    def __init__(self, threads: int) -> None:
-        self._free = threads
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
-
-    @asynccontextmanager
-    async def turn(self, place: int) -> AsyncIterator[None]:
-        """Wait for a free thread, behind all waiting requests with a lower place."""
-        ours: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (place, id(ours), ours))
-        self._let_read()
-        try:
-            await ours
-            yield
-        finally:
-            if not ours.cancelled():  # if cancelled, it never took a thread
-                self._free += 1
-                self._let_read()
-
-    def _let_read(self) -> None:
-        while self._free and self._waiting:
-            *_, first = heapq.heappop(self._waiting)
-            if not first.done():
-                first.set_result(None)
-                self._free -= 1
-
-
-_queues: WeakKeyDictionary[Datasette, SqlQueue] = WeakKeyDictionary()
 _working: set[Work] = set()
 # The restricted index that the current request reads, if its actor may not see all notes.
 restricted: ContextVar[Path | None] = ContextVar("restricted", default=None)
@@ -142,7 +100,6 @@ def index_file(database: Database) -> str | Path:
 
 async def execute(database: Database, function: Callable[[sqlite3.Connection], T]) -> T:
     """Run a function that reads the index for the current request; return its result."""
-    work = current.get(None) or Work()
 
     def read(connection: sqlite3.Connection) -> T:
         with ExitStack() as stack:
@@ -150,7 +107,7 @@ async def execute(database: Database, function: Callable[[sqlite3.Connection], T
             if path or is_replaced(connection):
                 opened = open_sidecar(path or Path(str(database.path)))
                 connection = stack.enter_context(opened)
-            stack.enter_context(work.reading(connection))
+            stack.enter_context(reading(connection))
             try:
                 return function(connection)
             except sqlite3.OperationalError as error:
@@ -162,16 +119,14 @@ async def execute(database: Database, function: Callable[[sqlite3.Connection], T
                 return function(connection)
 
     context = copy_context()  # Datasette 0.65 doesn't pass it to its threads
-    threads = max(1, database.ds.setting("num_sql_threads"))
     await wait_for_writer(database)
-    async with _queues.setdefault(database.ds, SqlQueue(threads)).turn(work.number):
-        try:
-            with as_damage():
-                return await database.execute_fn(lambda connection: context.run(read, connection))
-        except OtherVersion:
-            raise
-        except SidecarError as error:
-            raise sqlite3.DatabaseError(str(error)) from None
+    try:
+        with as_damage():
+            return await database.execute_fn(lambda connection: context.run(read, connection))
+    except OtherVersion:
+        raise
+    except SidecarError as error:
+        raise sqlite3.DatabaseError(str(error)) from None
 
 
 def is_replaced(connection: sqlite3.Connection) -> bool:
@@ -190,22 +145,14 @@ async def wait_for_writer(database: Database) -> None:
 
     :raises sqlite3.OperationalError: "locked", if it takes too long, or did when last tried
     """
-    path, work, now = str(database.path), current.get(None) or Work(), time.monotonic()
-    if now < work.free_until:  # a page reads three times, and looking takes .2 ms
-        return
-    end = now + (0 if path in _locked else LOCKED_SECONDS)
+    path = str(database.path)
+    end = time.monotonic() + (0 if path in _locked else LOCKED_SECONDS)
     while is_locked(Path(path), wait=0):
         if time.monotonic() >= end:
             _locked.add(path)
             raise sqlite3.OperationalError("database is locked")
         await asyncio.sleep(POLL_SECONDS)
     _locked.discard(path)
-    work.free_until = time.monotonic() + FREE_SECONDS
-
-
-def hurry() -> None:
-    """Let the current request, which takes hardly any time, overtake the waiting ones."""
-    current.get().number -= MAX_WAITING
 
 
 def are_too_many(datasette: Datasette) -> bool:

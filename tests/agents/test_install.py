@@ -168,61 +168,9 @@ def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_beside_it(home, monke
     assert path.read_text() == '{"mcpServers": {}}'
 
 
-OLD = ["-m", "datasette", "bear-mcp"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options"),
-    [
-        (OLD, ""),
-        ([*OLD, "--hide-tag=top ]secret", "--no-redact"], " '--hide-tag=top ]secret' --no-redact"),
-        (["run", "python", *OLD], ""),
-        (["-P", *OLD], None),
-        (["-I", *OLD], None),
-        (["bear-mcp"], None),
-        (["-m", "other", "bear-mcp"], None),
-    ],
-)
-def test_doctor_finds_entries_that_run_python_m(home, arguments, options):
-    path = home / ".claude.json"
-    project = {"mcpServers": {"my-notes": {"command": "/usr/bin/python3", "args": arguments}}}
-    path.write_text(json.dumps({"projects": {"/p": project}}, indent=2))
-    found = doctor(home)
-    if options is None:
-        assert found == []
-    else:
-        [finding] = found
-        assert str(path) in finding["says"]
-        assert finding["mend"] == f"datasette bear-mcp --install claude-code{options}"
-    bear_mcp("--install", "cursor", "--yes")
-    assert doctor(home) == found
-
-
-def test_doctor_finds_such_entries_in_toml_in_json_with_comments_and_in_bundles(home):
-    for path, text in {
-        ".codex/config.toml": "[mcp_servers.notes]\nargs = ['-m', 'datasette', 'bear-mcp', '-x']",
-        ".cursor/mcp.json": '{// mine\n"args": ["-m", "datasette", "bear-mcp" /* no */]}',
-        "Claude/Claude Extensions/notes/manifest.json": json.dumps({"args": OLD}),
-        ".gemini/settings.json": "\xff",
-    }.items():
-        (home / path).parent.mkdir(parents=True)
-        (home / path).write_text(text, encoding="latin-1")
-    assert [finding["mend"] for finding in doctor(home)] == [
-        "datasette bear-mcp --bundle notes.mcpb",
-        "datasette bear-mcp --install codex -x",
-        "datasette bear-mcp --install cursor",
-    ]
-
-
 def entry_of(app: str) -> dict[str, Any]:
     [(_, _, content)] = install.files(app, None, None, [])
     return json.loads(content)["mcpServers"]["notes"]
-
-
-def doctor(home: Path) -> list[dict[str, str]]:
-    done = CliRunner().invoke(cli, ["bear-doctor", "--json", "--sidecar", str(home / "notes.db")])
-    findings = json.loads(done.output)["findings"]
-    return [finding for finding in findings if finding["area"] == "AI assistants"]
 
 
 # What is checked before an app's file is changed

@@ -14,7 +14,7 @@ from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import turns as web_turns
-from datasette_bear_search.web.turns import Work, current
+from datasette_bear_search.web.turns import Work
 from tests.support.agents import serving
 from tests.support.threads import wait_for
 
@@ -110,58 +110,6 @@ def test_only_a_limited_number_of_requests_may_wait(address, running, monkeypatc
     wait_for(lambda: not web_turns._working)
     monkeypatch.undo()
     assert urlopen(address + SEARCH).status == 200
-
-
-def order_of_reads(*places: int, gone: int | None = None) -> list[int]:
-    """Let clients with these places read twice at the same time; return who read, in order.
-
-    :param gone: the place of a client that disconnects after another client's read
-    """
-    queue, reads = web_turns.SqlQueue(1), []
-    tasks: dict[int, asyncio.Task] = {}
-
-    async def read_twice(place: int) -> None:
-        for _ in range(2):
-            async with queue.turn(place):
-                reads.append(place)
-                await asyncio.sleep(0)
-            if gone is not None and place != gone:
-                tasks[gone].cancel()  # it may be this client's turn
-
-    async def all_of_them() -> None:
-        tasks.update({place: asyncio.create_task(read_twice(place)) for place in places})
-        await asyncio.wait_for(asyncio.gather(*tasks.values(), return_exceptions=True), 20)
-
-    asyncio.run(all_of_them())
-    return reads
-
-
-def test_requests_read_in_the_order_of_their_arrival():
-    assert order_of_reads(1, 2, 3) == [1, 2, 1, 2, 3, 3]
-    assert order_of_reads(4, 3, 2, 1) == [4, 1, 2, 1, 2, 3, 4, 3]
-
-
-@pytest.mark.parametrize("gone", [2, 3])
-def test_a_disconnected_client_blocks_nobody(gone):
-    assert sorted(order_of_reads(1, 2, 3, gone=gone)) == [1, 1, 5 - gone, 5 - gone]
-
-
-def test_a_quick_request_overtakes_waiting_ones():
-    async def place() -> int:
-        web_turns.hurry()
-        return current.get().number
-
-    async def places() -> list[int]:
-        never = asyncio.Event().wait
-        work = Work()
-        return [
-            work.number,
-            await web_turns.while_connected(never, place),
-            Work().number,
-        ]
-
-    before, hurried, after = asyncio.run(places())
-    assert hurried < before < after
 
 
 class Connection:

@@ -197,7 +197,6 @@ async def suggest(request: Request, database: Database) -> Response:
     """Respond with completions of the text ``q`` at the offset ``cursor`` (default: its end)."""
     text = request.args.get("q") or ""
     cursor = read_number("cursor", request.args.get("cursor"), len(text), 0, len(text))
-    turns.hurry()  # somebody is typing
     completed = await errors.read_index(
         database, lambda connection: suggestions.suggest(connection, text, cursor)
     )

@@ -15,7 +15,6 @@ from datasette.database import Database
 
 from ...index.config import PLUGIN
 from ...index.file import schema
-from ..requests import databases as index_databases
 
 _METADATA = yaml.safe_load(Path(__file__).with_name("metadata.yaml").read_text(encoding="utf-8"))
 TABLES: dict[str, dict[str, Any]] = {
@@ -24,37 +23,15 @@ TABLES: dict[str, dict[str, Any]] = {
 }
 STORED_QUERIES: dict[str, dict[str, str]] = _METADATA["queries"]
 
-# Keys that Datasette asks for several times per request, for which we have no metadata.
-_NOT_OURS = ("plugins", "allow", "allow_sql", "extra_css_urls", "extra_js_urls")
-
 # Keys that are configuration, not metadata, in Datasette 1.0.
 _CONFIGURATION = ("label_column", "sort", "sort_desc", "facets", "hidden")
 _ORDER = ("sort", "sort_desc")
 
 
-def metadata(datasette: Datasette, key: str | None = None) -> dict[str, Any]:
-    """Return the metadata of tables and the stored queries, for Datasette before 1.0."""
-    if key in _NOT_OURS:
-        return {}
-    databases = {}
-    for sidecar in index_databases.known_sidecars(datasette):
-        said = owner_metadata(datasette, sidecar.name)
-        own = said.get("queries") or {}
-        queries = {name: dict(each) for name, each in STORED_QUERIES.items() if name not in own}
-        databases[sidecar.name] = {"tables": _tables(said.get("tables") or {}), "queries": queries}
-    return {"databases": databases} if databases else {}
-
-
-def owner_metadata(datasette: Datasette, database_name: str) -> dict[str, Any]:
-    """Return the owner's metadata of a database, before Datasette 1.0."""
-    # Not datasette.metadata(), which calls our hook. Copy what is passed on: Datasette changes it.
-    return (datasette._metadata_local.get("databases") or {}).get(database_name) or {}
-
-
 async def store_metadata(datasette: Datasette, database: Database) -> None:
-    """Store the same metadata in Datasette 1.0, which has no hook for it."""
-    _configure(datasette, database.name)
-    for table, known in TABLES.items():
+    is_1_0 = hasattr(datasette, "set_resource_metadata")
+    _configure(datasette, database.name, "config" if is_1_0 else "_metadata_local")
+    for table, known in TABLES.items() if is_1_0 else ():
         resource = (database.name, table)
         said = await datasette.get_resource_metadata(*resource)
         if "description" in known and "description" not in said:
@@ -62,33 +39,32 @@ async def store_metadata(datasette: Datasette, database: Database) -> None:
         for column, description in known.get("columns", {}).items():
             if "description" not in await datasette.get_column_metadata(*resource, column):
                 await datasette.set_column_metadata(*resource, column, "description", description)
-    for name, query in STORED_QUERIES.items():
+    for name, query in STORED_QUERIES.items() if is_1_0 else ():
         stored = await datasette.get_query(database.name, name)
         if stored is None or stored.source == PLUGIN:
             # Trusted: view-query decides who may run it, as for the search page, not execute-sql.
             await datasette.add_query(database.name, name, is_trusted=True, source=PLUGIN, **query)
 
 
-def _configure(datasette: Datasette, name: str) -> None:
-    config = copy.deepcopy(datasette.config or {})
-    databases = config.setdefault("databases", {})
+def _configure(datasette: Datasette, name: str, place: str) -> None:
+    """Add to Datasette's configuration, which is part of the metadata before 1.0."""
+    config = copy.deepcopy(getattr(datasette, place) or {})
+    databases = config["databases"] = config.get("databases") or {}
     # 1.0a41 ignores plugins' global settings for a database that is in the configuration.
-    database = databases.setdefault(name, {"plugins": copy.deepcopy(config.get("plugins") or {})})
-    said = database.setdefault("tables", {})
-    for table, known in _tables(said).items():
-        ours = {key: known[key] for key in _CONFIGURATION if key in known}
-        said[table] = ours | (said.get(table) or {})
-    datasette.config = config
-
-
-def _tables(said: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return our metadata of tables, without an order if the owner set one: two are refused."""
-    tables = {}
+    settings = {"plugins": copy.deepcopy(config.get("plugins") or {})} if place == "config" else {}
+    database = databases[name] = databases.get(name) or settings
+    said = database["tables"] = database.get("tables") or {}
     for table, known in TABLES.items():
-        is_ordered = any(key in (said.get(table) or {}) for key in _ORDER)
-        tables[table] = {
+        own = said.get(table) or {}
+        is_ordered = any(key in own for key in _ORDER)  # Datasette refuses two orders
+        ours = {
             key: copy.copy(value)
             for key, value in known.items()
-            if not (is_ordered and key in _ORDER)
+            if not (is_ordered and key in _ORDER) and (key in _CONFIGURATION or place != "config")
         }
-    return tables
+        said[table] = ours | own
+        if "columns" in ours:
+            said[table]["columns"] = ours["columns"] | (own.get("columns") or {})
+    if place != "config":
+        database["queries"] = copy.deepcopy(STORED_QUERIES) | (database.get("queries") or {})
+    setattr(datasette, place, config)

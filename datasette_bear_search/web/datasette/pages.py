@@ -45,6 +45,5 @@ def routes() -> list[tuple[str, Any]]:
 
 async def start(datasette: Datasette) -> None:
     await startup.start(datasette)
-    found = await databases.sidecar_databases(datasette)
-    for database in found if hasattr(datasette, "set_resource_metadata") else ():
+    for database in await databases.sidecar_databases(datasette):
         await store_metadata(datasette, database)

@@ -11,7 +11,7 @@ from datasette.database import Database
 from ...index.config import PLUGIN
 from ..requests import databases, permissions
 from ..requests.databases import Actor
-from .metadata import STORED_QUERIES, owner_metadata
+from .metadata import STORED_QUERIES
 
 if TYPE_CHECKING:
     from datasette.permissions import PermissionSQL
@@ -21,11 +21,13 @@ async def query_permission(
     datasette: Datasette, actor: Actor, query: tuple[str, str]
 ) -> bool | None:
     """Return False if a stored query is ours and would show notes that the actor may not see."""
-    sidecar, name = databases.known_sidecar(datasette, query[0]), query[1]
-    if sidecar is None or name not in STORED_QUERIES:
+    database, name = query
+    sidecar = databases.known_sidecar(datasette, database)
+    queries = datasette.metadata("queries", database=database, fallback=False) or {}
+    # The owner may have another query of the same name.
+    found, ours = queries.get(name), STORED_QUERIES.get(name)
+    if not (sidecar and ours and isinstance(found, dict) and found.get("sql") == ours["sql"]):
         return None
-    if name in (owner_metadata(datasette, sidecar.name).get("queries") or {}):
-        return None  # the owner's query of the same name
     return None if await _sees_all(datasette, actor, sidecar) else False
 
 

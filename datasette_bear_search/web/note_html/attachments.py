@@ -17,6 +17,7 @@ from urllib.parse import quote
 from datasette import Request, Response
 from datasette.app import Datasette
 from datasette.database import Database
+from datasette.utils.asgi import AsgiStream
 
 from ...index.file import sources
 from ...index.file.schema import FILES
@@ -160,7 +161,15 @@ async def file(request: Request, database: Database) -> Response:
         "x-content-type-options": "nosniff",
         "cache-control": f"private, max-age={MINUTES * 60}",
     }
-    return _Sent(stream, headers, TYPES.get(end, "application/octet-stream"))
+
+    async def send(writer: Any) -> None:  # in parts, so that the file is never whole in memory
+        left = size  # even if the file grows meanwhile
+        with stream:
+            while left > 0 and (part := await asyncio.to_thread(stream.read, min(CHUNK, left))):
+                left -= len(part)
+                await writer.send({"type": "http.response.body", "body": part, "more_body": True})
+
+    return AsgiStream(send, 200, headers, TYPES.get(end, "application/octet-stream"))
 
 
 def _open(config: SourceConfig, place: str) -> tuple[IO[bytes], int]:
@@ -169,25 +178,6 @@ def _open(config: SourceConfig, place: str) -> tuple[IO[bytes], int]:
     size = stream.seek(0, 2)
     stream.seek(0)
     return stream, size
-
-
-class _Sent(Response):
-    """A response that sends a file in parts, so that it is never whole in memory."""
-
-    def __init__(self, stream: IO[bytes], headers: dict[str, str], content_type: str) -> None:
-        super().__init__("", 200, headers, content_type)
-        self._stream = stream
-
-    async def asgi_send(self, send: Any) -> None:
-        headers = {**self.headers, "content-type": self.content_type}
-        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-        with self._stream as stream:
-            await send({"type": "http.response.start", "status": self.status, "headers": raw})
-            left = int(self.headers["content-length"])  # even if the file grows meanwhile
-            while left > 0 and (part := await asyncio.to_thread(stream.read, min(CHUNK, left))):
-                left -= len(part)
-                await send({"type": "http.response.body", "body": part, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
 
 
 def _name(place: str) -> str:

@@ -8,13 +8,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from linkify_it import LinkifyIt
-from linkify_it.main import Match
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
-from markdown_it.rules_inline.linkify import linkify
 from markdown_it.rules_inline.state_inline import Delimiter
 from markdown_it.token import Token
 from mdit_py_plugins.container import container_plugin
@@ -30,13 +27,8 @@ from .renderer import _Renderer
 # A note with more markup, such as a pasted log, is shown as plain text. The limits are counts, not
 # times, so that a note always looks the same. At each limit, a note takes .8 to 1.8 s of one core,
 # measured with tests/support/pathological_markdown.py; prose of MAX_CHARACTERS takes .5 s.
-MAX_BLOCKS = 75_000  # block tokens, 20 µs each; a to-do is 5, so 15,000 to-dos
-MAX_CELLS = 20_000  # table cells, 70 µs each; short rows are padded to the width of the first
+MAX_BLOCKS = 75_000  # block tokens, 20 µs each; a to-do is 5, a table's cell 3
 MAX_BRACKETS = 25_000  # "[" outside code, 20 to 70 µs each: the parser reads ahead from each
-# The library that finds addresses reads the whole word again for each possible start of one: 33,000
-# times "://" took over a minute. Longer words, and words with more possible starts, stay text.
-MAX_ADDRESS = 4000  # characters
-MAX_ADDRESSES = 20  # in a word
 
 
 class TooMuchMarkup(ValueError):
@@ -47,38 +39,37 @@ class TooMuchMarkup(ValueError):
 _ATTACHMENT = re.compile(r"\[(?:image|file):([^\[\]\n]+)\]")
 _CLOSED_TAG = re.compile(r"#([^\s#](?:[^#\n]*[^\s#])?)#(?!\w)")
 _OPEN_TAG = re.compile(r"#([^\s#]*[^\s#.,;:!?'\")\]}”’…])")
-_LINKED_SCHEME = re.compile(r"(?:https?|ftp|bear|obsidian)$", re.IGNORECASE)
+# Parentheses and brackets in an address come in pairs: https://en.wikipedia.org/wiki/Bear_(app)
+_SCHEME = re.compile(r"(?<![^\W_])(?:https?|ftp|bear|obsidian)$", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"""://(?=\w)(?:[^\s<>｜"`()\[\]{}]|\([^\s<>()]*\)|\[[^\s<>\[\]]*\]|\{[^\s<>{}]*\})*"""
+)
 _REMARK = re.compile(r"%%[^%]*(?:%[^%]+)*%%")
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 
 # ==highlight==, ::highlight:: and ~underline~. Bear 1's /italic/ can't be distinguished from paths.
 _PAIRS = {"=": (2, "mark"), ":": (2, "mark"), "~": (1, "u")}
 
-# Replaces "|" inside [[Title|label]] while a table is split into cells.
+# Replaces "|" inside [[Title|label]] while the note is split into blocks.
 _PIPE = "\x1f"
 
 
 def note_parser() -> MarkdownIt:
     # This takes a millisecond.
-    options = {"breaks": True, "html": True, "linkify": True}
+    options = {"breaks": True, "html": True}
     markdown = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
-    markdown.enable(["table", "strikethrough", "linkify"])
+    markdown.enable(["table", "strikethrough"])
     # In Bear, and in our passages, a line of dashes below a text is a rule, not a heading.
     markdown.disable(["html_block", "lheading"])
     # Unsafe links are rejected when they are rendered: the parser would show an image's source.
     markdown.validateLink = lambda url: True  # type: ignore[method-assign]
-    markdown.linkify = _Addresses()
-    markdown.linkify.set({"fuzzy_link": False})  # notes.md is a file, not a site
-    for scheme in ("bear:", "obsidian:"):
-        markdown.linkify.add(scheme, "http:")
     markdown.use(footnote_plugin).use(front_matter_plugin)
     markdown.use(
         container_plugin, "callout", validate=callouts.is_admonition, render=callouts.admonition
     )
-    markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     markdown.block.ruler.before("table", "limit", _limit_blocks, {"alt": ["list"]})
     markdown.block.ruler.before("table", "element", elements.block, {"alt": ["paragraph"]})
-    markdown.inline.ruler.at("linkify", _address)
+    markdown.inline.ruler.after("text", "address", _address)
     markdown.inline.ruler.before("link", "wiki_link", _wiki_link)
     markdown.inline.ruler.before("link", "attachment", _attachment)
     markdown.inline.ruler.before("link", "tag", _tag)
@@ -86,6 +77,8 @@ def note_parser() -> MarkdownIt:
     markdown.inline.ruler.before("escape", "remark", _remark)
     markdown.inline.ruler.after("strikethrough", "pair", _pair)
     markdown.inline.ruler2.after("balance_pairs", "pair", _paired)
+    markdown.core.ruler.before("block", "hide_pipes", _hide_pipes)
+    markdown.core.ruler.before("inline", "show_pipes", _show_pipes)
     markdown.core.ruler.before("inline", "limit", _limit_marks)
     markdown.core.ruler.before("inline", "heading_ids", callouts.heading_ids)
     for name, rule in (
@@ -98,84 +91,45 @@ def note_parser() -> MarkdownIt:
     return markdown
 
 
-class _Addresses(LinkifyIt):
-    """Finds the addresses in a text, one word at a time."""
-
-    def test(self, text: str) -> bool:
-        return self.match(text) is not None
-
-    def match(self, text: str) -> list[Match] | None:
-        found = []
-        for word in _NO_BLANKS.finditer(text):
-            for link in (_may_be_read(word[0]) and super().match(word[0])) or ():
-                link.index += word.start()
-                link.last_index += word.start()
-                found.append(link)
-        return found or None
-
-    def match_at_start(self, text: str) -> Match | None:
-        word = text[: MAX_ADDRESS + 1].partition("\n")[0].partition(" ")[0]
-        return super().match_at_start(word) if _may_be_read(word) else None
-
-
-_NO_BLANKS = re.compile(r"\S+")
-
-
-def _may_be_read(word: str) -> bool:
-    return len(word) <= MAX_ADDRESS and 0 < word.count("//") + word.count("@") <= MAX_ADDRESSES
-
-
-def _limit_blocks(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def _limit_blocks(state: StateBlock | StateCore, *_: object) -> bool:
     if len(state.tokens) > MAX_BLOCKS:
         raise TooMuchMarkup
     return False
 
 
 def _limit_marks(state: StateCore) -> None:
+    _limit_blocks(state)  # a table is one block
     brackets = sum(token.content.count("[") for token in state.tokens if token.type == "inline")
     if brackets > MAX_BRACKETS:
         raise TooMuchMarkup
 
 
-def _limit_cells(state: StateBlock, start: int, end: int) -> None:
-    first_line = state.src[state.bMarks[start] : state.eMarks[start]]
-    columns = first_line.strip().strip("|").count("|") + 1
-    last = start + 2
-    while last < end and not state.isEmpty(last):
-        last += 1
-    state.env["cells"] = state.env.get("cells", 0) + columns * (last - start)
-    if state.env["cells"] > MAX_CELLS:
-        raise TooMuchMarkup
+def _hide_pipes(state: StateCore) -> None:
+    """Keep the ``|`` inside ``[[Title|label]]`` from ending the cell of a table."""
+    state.src = WIKI_LINK.sub(lambda link: link[0].replace("|", _PIPE), state.src)
 
 
-def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table in which the ``|`` inside ``[[Title|label]]`` doesn't end a cell."""
-    source = state.src
-    if "without_pipes" not in state.env:
-        state.env["without_pipes"] = WIKI_LINK.sub(lambda link: link[0].replace("|", _PIPE), source)
-    tokens_before = len(state.tokens)
-    state.src = state.env["without_pipes"]
-    try:
-        is_table = table(state, start, end, True)
-        if silent or not is_table:
-            return is_table
-        _limit_cells(state, start, end)
-        return table(state, start, end, False)
-    finally:
-        state.src = source
-        for token in state.tokens[tokens_before:]:
-            token.content = token.content.replace(_PIPE, "|")
+def _show_pipes(state: StateCore) -> None:
+    for token in state.tokens:
+        token.content, token.info = (
+            text.replace(_PIPE, "|") for text in (token.content, token.info)
+        )
 
 
 def _address(state: StateInline, silent: bool) -> bool:
-    """Find an address by the parser's rule, but keep short the text that it reads each time."""
-    if not _LINKED_SCHEME.search(state.pending[-10:]):
+    """Parse an address in the text: ``https://x.example``. ``notes.md`` is a file, not a site."""
+    scheme = _SCHEME.search(state.pending[-10:])
+    match = _ADDRESS.match(state.src, state.pos, state.posMax) if scheme else None
+    if not scheme or not match or state.linkLevel:
         return False
-    if len(state.pending) > 1000 and not silent:
-        state.pending, last = state.pending[:-10], state.pending[-10:]
-        state.pushPending()
-        state.pending = last
-    return linkify(state, silent)
+    url = (scheme[0] + match[0]).rstrip(".,:;!?'*…")
+    if not silent:
+        state.pending = state.pending[: -len(scheme[0])]
+        state.push("link_open", "a", 1).attrs = {"href": state.md.normalizeLink(url)}
+        state.push("text", "", 0).content = state.md.normalizeLinkText(url)
+        state.push("link_close", "a", -1)
+    state.pos += len(url) - len(scheme[0])
+    return True
 
 
 _PLACE = re.compile(r"(?<=\S)#\^?(?=\S)")

@@ -69,6 +69,9 @@ def anchor_key(name: str) -> str:
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = tuple(CHARACTERS[SENTENCE])
 _SENTENCE_MARKS = re.compile(f"([{''.join(_SENTENCE)}])")
+_EMAIL = re.compile(
+    r"(?<![\w.+/-])((?:mailto:)?[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,9}[^\W\d_]{2,63})(?![\w-])"
+)
 _SIZE = re.compile(r"\d+(?:x\d+)?")  # Obsidian: ![[roof.png|300]]
 
 
@@ -122,7 +125,13 @@ class _Renderer(RendererHTML):
     """Renders tokens, with one method per kind; other kinds are rendered as in CommonMark."""
 
     def text(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        return env["page"].html(tokens[index].content)
+        page, text = env["page"], tokens[index].content
+        if "@" not in text or page.open_links:
+            return page.html(text)
+        parts = [page.html(part) for part in _EMAIL.split(text)]
+        for number, name in enumerate(_EMAIL.findall(text)):
+            parts[2 * number + 1] = _link(f"mailto:{name.removeprefix('mailto:')}", name, page)
+        return "".join(parts)
 
     def code_inline(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         code = env["page"].html(tokens[index].content)
@@ -167,8 +176,6 @@ class _Renderer(RendererHTML):
             alt, kind = element.attributes.get("alt", ""), elements.LINKED[name]
             return anchor + _image(unescape(source), unescape(alt), page, kind)
         return anchor + (line_break or " " * (is_end and name in ("td", "th")))
-
-    html_block = html_inline  # type: ignore[assignment]
 
     def link_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         page = env["page"]

@@ -16,7 +16,7 @@ _TAGS = frozenset(
     "section span strong sub summary sup table tbody td th thead tr u ul".split()
 )
 _ATTRIBUTES = {
-    "*": {"dir", "id"},
+    "*": {"class", "dir", "id"},
     "a": {"href"},
     "details": {"open"},
     "div": {"tabindex", "role", "aria-label"},
@@ -26,27 +26,13 @@ _ATTRIBUTES = {
     "pre": {"tabindex"},
     "span": {"title"},
 }
-_CLASSES = {
-    "a": {"bear-file", "bear-image", "bear-tag", "footnote-backref"},
-    "blockquote": {"bear-callout"},
-    "details": {"bear-callout"},
-    "div": {"bear-table"},
-    "hr": {"footnotes-sep"},
-    "li": {"bear-task", "footnote-item"},
-    "mark": {"bear-highlight"},
-    "ol": {"footnotes-list"},
-    "pre": {"bear-front-matter", "bear-plain"},
-    "section": {"footnotes"},
-    "span": {"bear-file", "bear-missing", "bear-sentence", "bear-formula"},
-    "summary": {"bear-callout-title"},
-    "sup": {"footnote-ref"},
-    "td": {"bear-left", "bear-center", "bear-right"},
-    "th": {"bear-left", "bear-center", "bear-right"},
-}
-_CLASSES["p"] = {"bear-callout-title"}
-_CLASSES["span"] |= {f"bear-code-{kind}" for kind in ("comment", "string", "number", "keyword")}
-for _block in "div p pre span h2 h3 h4 h5 h6".split():
-    _CLASSES.setdefault(_block, set()).add("bear-match")
+_CLASSES = frozenset(
+    "bear-callout bear-callout-title bear-center bear-code-comment bear-code-keyword "
+    "bear-code-number bear-code-string bear-file bear-formula bear-front-matter bear-highlight "
+    "bear-image bear-left bear-match bear-missing bear-plain bear-right bear-sentence bear-table "
+    "bear-tag bear-task footnote-backref footnote-item footnote-ref footnotes footnotes-list "
+    "footnotes-sep".split()
+)
 
 
 def sanitized(html: str, own_url: str | None) -> str:
@@ -56,8 +42,7 @@ def sanitized(html: str, own_url: str | None) -> str:
         tags=set(_TAGS),
         clean_content_tags={"script", "style"},
         attributes=_ATTRIBUTES,
-        attribute_filter=_our_images_only,
-        allowed_classes=_CLASSES,
+        attribute_filter=_filtered,
         url_schemes=set(allowed_schemes(own_url)),
         link_rel="noopener noreferrer nofollow",
     )
@@ -71,7 +56,9 @@ _EMPTY = re.compile(r"<p(?: dir=\"auto\")?>\s*</p>\n?")
 _OUR_IMAGE = re.compile(rf"(?:/[^/?#][^?#]*)?{FILE_PATH}/\d+\?v=[0-9a-f]+")
 
 
-def _our_images_only(tag: str, attribute: str, value: str) -> str | None:
+def _filtered(tag: str, attribute: str, value: str) -> str | None:
+    if attribute == "class":
+        return " ".join(name for name in value.split() if name in _CLASSES) or None
     return None if attribute == "src" and not _OUR_IMAGE.fullmatch(value) else value
 
 

@@ -21,7 +21,6 @@ from ...notes import ForeseenError
 from ...service import Service
 from ...sources import registry
 from ...sources.base import SourceConfig, SourceError
-from ...sqlite import sqlite3
 from ..api.openapi import SEARCH_PATH, UPDATE_PATH
 from ..requests import databases, errors, freshness, responses, settings, static_files, views
 from ..requests.errors import PageError
@@ -74,10 +73,7 @@ async def first_run(request: Request, database: Database) -> Response | None:
 
 
 async def _present_model(database: Database) -> str:
-    def read(connection: sqlite3.Connection) -> str | None:
-        return metadata.get_meta(connection, "model")
-
-    stored = await errors.read_index(database, read)
+    stored = await errors.read_index(database, lambda index: metadata.get_meta(index, "model"))
     return split_name(stored or models.default_model())[0]
 
 

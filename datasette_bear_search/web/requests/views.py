@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 from urllib.parse import parse_qs
 
 from datasette import Forbidden, Request, Response
@@ -16,7 +16,7 @@ from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
 
-from ...index.file.database import SidecarError, explained, is_made, open_for_writing
+from ...index.file import database as index_file
 from ...query.filter_values import InvalidParameter
 from ...sqlite import sqlite3
 from .. import turns
@@ -130,23 +130,20 @@ async def write_index(
     :raises PageError: with the message ``refused`` and why, if the index can't be written
     """
 
-    def run(connection: sqlite3.Connection) -> T | PageError:
-        try:
-            with ExitStack() as stack:
-                if turns.is_replaced(connection):
-                    path = Path(str(database.path))
-                    if not is_made(path):
-                        return PageError(f"{refused} {UNREADABLE}", 503)
-                    connection = stack.enter_context(open_for_writing(path))
-                connection.execute("pragma secure_delete = on")
-                stack.enter_context(connection)
-                return write(connection)
-        except (SidecarError, sqlite3.DatabaseError) as error:
-            # Not raised here: Datasette would print it, and if that fails, as into a log on a full
-            # disk, its thread would end, and everybody who writes would wait forever.
-            return PageError(f"{refused} {explained(error)}", 503)
+    path = Path(str(database.path))
 
-    written = await database.execute_write_fn(run)
-    if isinstance(written, PageError):
-        raise written
-    return cast(T, written)
+    def run() -> T:
+        try:
+            if not index_file.is_made(path):
+                raise PageError(f"{refused} {UNREADABLE}", 503)
+            with (
+                index_file.open_for_writing(path) as connection,
+                index_file.transaction(connection),
+            ):
+                return write(connection)
+        except (index_file.SidecarError, sqlite3.DatabaseError) as error:
+            raise PageError(f"{refused} {index_file.explained(error)}", 503) from None
+
+    # Not on Datasette's own connection: its thread prints each error, and ends if that fails, as
+    # into a log on a full disk, and then everybody who writes would wait forever.
+    return await asyncio.to_thread(run)

@@ -352,7 +352,6 @@ async def test_a_file_that_is_not_a_database_gets_no_links(tmp_path):
     datasette.add_database(Database(datasette, path=str(file)), "notes")
     assert await menus.menu_links(datasette, None) == []
     assert await menus.table_links(datasette, None, "notes", "notes") == []
-    assert datasette_metadata.metadata(datasette) == {}
     assert cells.rendered_cell(datasette, "notes", "notes", "title", "Roof", {"id": 1}) is None
     assert await cells.css_urls(datasette, None, "notes") == []
 
