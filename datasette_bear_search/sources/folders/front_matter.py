@@ -15,34 +15,14 @@ from typing import Any
 
 from ..base import Unreadable
 from ..formats.dates import parse_timestamp
-from ..formats.text import as_dict, load_json, storable
+from ..formats.text import as_dict, load_json, storable, word_lists
 
-# Names in lower case; in those of dates, "_" stands for blanks and hyphens. The first property with
-# a value counts.
-TITLES = ("title",)
-TAGS = ("tags", "tag", "keywords", "categories", "category")
-CREATED = """
-    created_at created date date_created created_date created_time createdat creation_date ctime
-    published published_date publish_date publishdate date_published pubdate
-    """.split()
-MODIFIED = """
-    updated_at modified updated lastmod last_modified date_modified modified_at modified_date
-    modification_date last_updated updated_date date_updated mtime edited last_edited
-    last_edited_time date_edited
-    """.split()
-TRASHED = ("deleted", "trashed")  # Notable's and Boostnote's
-
-# Properties that only programs read. All others are somebody's words and are searched.
-_FOR_PROGRAMS = frozenset(
-    """
-    banner collapsed cover cssclass cssclasses draft excalidraw-plugin guid icon id image
-    kanban-plugin lang language layout math menu nav_order order permalink position publish
-    sidebar_position slug template toc uid url uuid weight
-    """.split()
-)
+TITLES, TAGS = word_lists()["titles"], word_lists()["tags"]
+CREATED, MODIFIED = word_lists()["created"], word_lists()["modified"]
+TRASHED = word_lists()["trashed"]
 
 # Properties that are shown elsewhere or that nobody searches for.
-_NOT_LISTED = _FOR_PROGRAMS.union(TITLES, CREATED, MODIFIED)
+_NOT_LISTED = {*word_lists()["for_programs"], *TITLES, *CREATED, *MODIFIED}
 
 _BOOLEANS = ("true", "false", "yes", "no")
 
