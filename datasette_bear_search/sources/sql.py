@@ -65,10 +65,15 @@ class SQLQuery(Records):
         return (dict(zip(names, row, strict=True)) for row in rows)
 
 
-# Parts of SQLite's and Python's messages about statements that aren't allowed here.
-_REFUSALS = re.compile(
-    "one statement|not authorized|authorization denied|prohibited|within a transaction"
-)
+# Parts of SQLite's and Python's messages about statements → what to tell people.
+_ADVICE = {
+    "interrupted": "The query of {path} took longer than {seconds:g} seconds. Make it faster, or"
+    " raise time_limit.",
+    "too big": "The query of {path} makes texts that are too long. Leave them out, or cut them with"
+    " substr().",
+    "one statement|not authorized|authorization denied|prohibited|within a transaction": "The query"
+    " of {path} is more than one SELECT that only reads ({words}). Nothing else is run.",
+}
 
 _READING = {
     sqlite3.SQLITE_SELECT,
@@ -97,25 +102,12 @@ def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence
                 cursor = db.execute(sql)
                 return [column[0] for column in cursor.description or ()], cursor.fetchall()
         except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
-            words = str(error)
-            if "interrupted" in words:
-                raise SourceError(
-                    f"The query of {path} took longer than {seconds:g} seconds. Make it faster, or"
-                    " raise time_limit."
-                ) from error
-            if isinstance(error, MemoryError) or "too big" in words:
-                raise SourceError(
-                    f"The query of {path} makes texts that are too long. Leave them out, or cut"
-                    " them with substr()."
-                ) from error
-            if _REFUSALS.search(words):
-                raise SourceError(
-                    f"The query of {path} is more than one SELECT that only reads ({words})."
-                    " Nothing else is run."
-                ) from error
-            if readonly.is_about_the_file(words):
+            words = "too big" if isinstance(error, MemoryError) else str(error)
+            advice = next((_ADVICE[part] for part in _ADVICE if re.search(part, words)), "")
+            if not advice and readonly.is_about_the_file(words):
                 raise
-            raise SourceError(f"SQLite can't run the query of {path}: {words}.") from error
+            advice = advice or "SQLite can't run the query of {path}: {words}."
+            raise SourceError(advice.format(path=path, seconds=seconds, words=words)) from error
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:

@@ -77,7 +77,7 @@ def read_transaction(path: Path, owner: Owner = ANY_PROGRAM) -> Iterator[sqlite3
         except (sqlite3.Error, sqlite3.Warning) as error:
             raise _explained(file, owner, str(error)) from error
         except UnicodeDecodeError as error:  # in SQLite's message, which quotes the damaged part
-            raise _damaged(file, owner) from error
+            raise _explained(file, owner, "malformed") from error
 
 
 def state(path: Path, owner: Owner = ANY_PROGRAM) -> str:
@@ -88,8 +88,7 @@ def state(path: Path, owner: Owner = ANY_PROGRAM) -> str:
 
 def is_about_the_file(words: str) -> bool:
     """Return whether an SQLite message is about the file, and not about the statement."""
-    complaints = ("locked", "readonly database", "malformed", "not a database")
-    return any(complaint in words for complaint in complaints)
+    return any(part and part in words for part in _ADVICE)
 
 
 def _database_in(path: Path, owner: Owner) -> Path:
@@ -188,7 +187,7 @@ def _copy_into(copy: IO[bytes], file: Path, owner: Owner) -> None:
             ) from error
         if state(file) == before:
             return
-    raise _busy(file, owner)
+    raise _explained(file, owner, "locked")
 
 
 def _apply_log(log: IO[bytes], copy: IO[bytes]) -> None:
@@ -225,33 +224,27 @@ def _checksum(data: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]
     return first, second
 
 
+_DAMAGED = (
+    "{file} is damaged and cannot be read. Open {program} to see whether it still shows your notes."
+    " If this is a copy, copy it again while {program} is closed."
+)
+# A part of SQLite's message about the file → what to tell people. By the message, because Python
+# has had SQLite's error codes only since 3.11.
+_ADVICE = {
+    "locked": "{file} is busy: {program}, or another program, is saving to it. Try again in a"
+    " minute; if it stays busy, quit other programs that use it.",
+    # A read needs to write only to roll back what a crash left unfinished.
+    "readonly database": "{file} was left in the middle of saving, and only {program} can repair"
+    " that. Open {program} once, then try again. If this is a copy, make it again while {program}"
+    " is closed.",
+    "malformed": _DAMAGED,
+    "not a database": _DAMAGED,
+    "": "{file} can't be read: {words}. Open {program} once, then try again.",
+}
+
+
 def _explained(file: Path, owner: Owner, words: str) -> SourceError:
-    # By the message, because Python has had SQLite's error codes only since 3.11.
-    if "locked" in words:
-        return _busy(file, owner)
     if "authorization denied" in words:
         return not_allowed(file)
-    # A read needs to write only to roll back what a crash left unfinished.
-    if "readonly database" in words:
-        return SourceError(
-            f"{file} was left in the middle of saving, and only {owner.program} can repair that."
-            f" Open {owner.program} once, then try again. If this is a copy, make it again while"
-            f" {owner.program} is closed."
-        )
-    if "malformed" in words or "not a database" in words:
-        return _damaged(file, owner)
-    return SourceError(f"{file} can't be read: {words}. Open {owner.program} once, then try again.")
-
-
-def _damaged(file: Path, owner: Owner) -> SourceError:
-    return SourceError(
-        f"{file} is damaged and cannot be read. Open {owner.program} to see whether it still shows"
-        f" your notes. If this is a copy, copy it again while {owner.program} is closed."
-    )
-
-
-def _busy(file: Path, owner: Owner) -> SourceError:
-    return SourceError(
-        f"{file} is busy: {owner.program}, or another program, is saving to it. Try again in a"
-        " minute; if it stays busy, quit other programs that use it."
-    )
+    advice = next(advice for part, advice in _ADVICE.items() if part in words)
+    return SourceError(advice.format(file=file, program=owner.program, words=words))
