@@ -35,7 +35,7 @@ def current_state(source: Source) -> str | None:
 
 def _all_are(kind: type, text: str, values: object) -> bool:
     return isinstance(values, tuple) and all(
-        isinstance(value, kind) and isinstance(getattr(value, text), str) for value in values
+        isinstance(value, kind) and isinstance(getattr(value, text, value), str) for value in values
     )
 
 
@@ -48,11 +48,7 @@ _RULES: tuple[tuple[str, Callable[[Any], object], str], ...] = (
     ("url stamp", lambda value: value is None or isinstance(value, str), "None or a text"),
     ("tags", lambda tags: _all_are(Tag, "name", tags), 'a tuple such as (Tag("work"),)'),
     ("links", lambda links: _all_are(Link, "key", links), 'a tuple such as (Link("key"),)'),
-    (
-        "attachment_names",
-        lambda names: isinstance(names, tuple) and all(isinstance(name, str) for name in names),
-        "a tuple of texts",
-    ),
+    ("attachment_names", lambda names: _all_are(str, "", names), "a tuple of texts"),
     (
         "created modified",
         lambda value: value is None or (isinstance(value, str) and _MOMENT.fullmatch(value)),

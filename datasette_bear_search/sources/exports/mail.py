@@ -262,7 +262,10 @@ def _is_deleted(head: Message) -> bool:
 
 def _header(message: Message, name: str) -> str:
     values = (str(value) for key, value in message.raw_items() if key.lower() == name.lower())
-    value = next(values, "")[:10_000]
+    return _decoded(next(values, "")[:10_000])
+
+
+def _decoded(value: str) -> str:
     if not value.isascii():
         with suppress(Unreadable):
             value = decode(value.encode("utf-8", "surrogateescape"))
@@ -281,7 +284,8 @@ def _add(thread: _Thread, raw: bytes) -> None:
     for part in message.walk():
         kind = part.get_content_type()
         # Some programs give the text itself a name.
-        name = _part_name(part) if part is not message or kind[:5] != "text/" else ""
+        is_named = part is not message or kind[:5] != "text/"
+        name = _decoded(part.get_filename() or "") if is_named else ""
         if name:
             thread.has_image |= kind.startswith("image/")
             thread.has_file |= not kind.startswith("image/")
@@ -313,14 +317,6 @@ def _add(thread: _Thread, raw: bytes) -> None:
     subject = _header(message, "Subject")
     subject = subject[reply.end() :] if (reply := _REPLY.match(subject)) else subject
     thread.messages.append(_Message(moment or "", name or address, subject, storable(text)))
-
-
-def _part_name(part: Message) -> str:
-    with suppress(Exception):  # such as an encoding that doesn't exist
-        return storable(
-            " ".join(str(make_header(decode_header(part.get_filename() or ""))).split())
-        )
-    return "file"
 
 
 def _note(thread: _Thread) -> Note:

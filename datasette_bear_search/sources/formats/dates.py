@@ -30,7 +30,8 @@ _COMPACT = re.compile(
     rf"(?:T?(?P<hour>\d{{2}})(?P<minute>\d{{2}})(?P<second>\d{{2}})?{_ZONE})?",
     re.IGNORECASE | re.ASCII,
 )
-_SECONDS = re.compile(r"\d{9,10}|\d{13}", re.ASCII)
+# Since 1970, and from 2001 on also in thousandths and millionths of seconds.
+_SECONDS = re.compile(r"\d{9,10}|\d{13}|\d{16}", re.ASCII)
 
 # A link to a daily note, quoted or with a label.
 _LINKED = re.compile(r"[\"']*\[\[(?:[^\[\]|]*/)?([^\[\]|/]+)(?:\|[^\[\]]*)?\]\][\"']*")
@@ -79,7 +80,7 @@ def parse_timestamp(value: object) -> str | None:
         if match := _ISO.fullmatch(text) or _COMPACT.fullmatch(text):
             return _iso(_moment(match.groupdict()))
         if _SECONDS.fullmatch(text):
-            return timestamp_from_seconds(int(text) / (1000 if len(text) > 10 else 1))
+            return timestamp_from_seconds(int(text) / 10 ** max(len(text) - 10, 0))
         if match := _LINKED.fullmatch(text):
             return parse_timestamp(match[1].removesuffix(".md"))
         text = unicodedata.normalize("NFKC", text)
