@@ -165,7 +165,7 @@ def _text_of(text: str) -> str:
     if not text.startswith('{"root"'):
         return text
     with suppress(RecursionError, Unreadable):
-        return _words(as_dict(as_dict(load_json(text.encode())).get("root"))).strip()
+        return _words(as_dict(as_dict(load_json(text)).get("root"))).strip()
     return text
 
 

@@ -200,7 +200,10 @@ class NoteFolder(FileSource, Incremental):
         """Read and parse a file, or raise Unreadable."""
         content = folder.read(file.key, largest=LARGEST_NOTE)
         if dates:
-            file = _dated(file, dates, content)
+            # A file is newer than its commit in a clone, but older where it was written.
+            is_clean = dates.is_content(content)
+            modified = min(file.modified, dates.modified) if is_clean else file.modified
+            file = file._replace(created=dates.created, modified=modified)
         problems: list[str] = []
         text = decode(content, self.encoding, problems)
         parsed = self._parse(file, text)
@@ -294,9 +297,6 @@ class NoteFolder(FileSource, Incremental):
             todos_done=int(is_done is True),
         )
 
-    def _has(self, name: str) -> bool:
-        return os.path.lexists(os.path.join(self.root, name))
-
     def _list(self, *, include_trashed: bool) -> Archive:
         return Folder(
             self.root,
@@ -322,7 +322,10 @@ class NoteFolder(FileSource, Incremental):
             targets += [LinkTarget(tag, is_wiki=True) for tag in (*parsed.tags, *metadata.tags)]
         tags = [*parsed.tags, *(metadata.tags if self.inline_tags else ())]
         if self.folder_tags:
-            tags += filter(None, [tag_folder(file)])
+            # A README or index stands for its folder, so it gets the parent.
+            is_index = file.name.lower() in INDEX_NAMES
+            above = file.folder.rpartition("/")[0] if is_index else file.folder
+            tags += filter(None, [_NOTION_ID.sub("", above)])
         folder = self._link_path(file.folder)
         links, hashes = resolver.links(file.key, folder, targets)
         files, file_hashes = linked.of(folder, metadata)
@@ -373,28 +376,11 @@ def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> boo
     return False
 
 
-def tag_folder(file: File) -> str:
-    """Return a file's folder as a tag; "" for the root.
-
-    A README or index stands for its folder, so it gets the parent. Notion's ids are removed.
-    """
-    is_index = file.name.lower() in INDEX_NAMES
-    folder = file.folder.rpartition("/")[0] if is_index else file.folder
-    return _NOTION_ID.sub("", folder)
-
-
 def _says_more(name: str, heading: str) -> bool:
     """Return whether a person named a file with words that aren't in its heading: a section's."""
     is_typed = name.lower() not in INDEX_NAMES and not _SLUG.fullmatch(name)
     words = dropwhile(str.isdecimal, re.findall(r"[^\W_]+", plain(name)))
     return is_typed and not all(word in plain(heading) for word in words)
-
-
-def _dated(file: File, dates: git_dates.FileDates, content: bytes) -> File:
-    # A file is newer than its commit in a clone, but older where it was written. Take the earlier.
-    is_clean = dates.is_content(content)
-    modified = min(file.modified, dates.modified) if is_clean else file.modified
-    return file._replace(created=dates.created, modified=modified)
 
 
 def _created(file: File) -> str | None:

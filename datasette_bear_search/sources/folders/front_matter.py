@@ -64,15 +64,15 @@ def split(text: str, *, fenced_only: bool = True) -> tuple[dict[str, Any], str, 
         return {}, text, ""
     block = match["block"]
     try:
-        parse = _toml if match["fence"] == "+++" else _json if match["json"] else _yaml
+        parse = _toml if match["fence"] == "+++" else load_json if match["json"] else _yaml
         properties = parse(block)
     except (_Invalid, Unreadable) as error:
         properties, is_whole = _simple_lines(block)
         if not is_whole:
             return properties, text, str(error)
-    if properties is None:  # a text between two rules
+    if not isinstance(properties, dict):  # a text between two rules
         return {}, text, ""
-    return properties, text[match.end() :].lstrip("\n"), ""
+    return _by_name(properties), text[match.end() :].lstrip("\n"), ""
 
 
 def _without_fences(text: str) -> tuple[dict[str, Any], str, str]:
@@ -153,7 +153,7 @@ def _texts(value: Any, depth: int = 2) -> list[str]:
     return [text] if text not in ("", "null", "~", "None") else []
 
 
-def _yaml(block: str) -> dict[str, Any] | None:
+def _yaml(block: str) -> Any:
     steps = (1 if mark in "[{" else -1 for mark in block if mark in "[]{}")
     if max(accumulate(steps), default=0) > DEEPEST or _DEEP_LINE.search(block):
         raise _Invalid("its front matter is nested too deeply")
@@ -164,18 +164,11 @@ def _yaml(block: str) -> dict[str, Any] | None:
     # The base loader keeps values as text: a title "1.10" isn't a number, a tag "no" not a boolean.
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        loaded = yaml.load(block, Loader=loader)
+        return yaml.load(block, Loader=loader) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" in line {mark.line + 2}" if mark else ""
         raise _Invalid(f"its front matter is not valid YAML{line}") from None
-    if not loaded:
-        return {}
-    return _by_name(loaded) if isinstance(loaded, dict) else None
-
-
-def _json(block: str) -> dict[str, Any]:
-    return _by_name(as_dict(load_json(block.encode(errors="replace"))))
 
 
 def _toml(block: str) -> dict[str, Any]:
@@ -183,7 +176,7 @@ def _toml(block: str) -> dict[str, Any]:
         import tomllib
 
         loaded = tomllib.loads(block)
-        return _by_name(loaded | as_dict(loaded.pop("taxonomies", None)))  # where Zola has tags
+        return loaded | as_dict(loaded.pop("taxonomies", None))  # where Zola has tags
     except ImportError:  # Python 3.10
         raise _Invalid("its front matter is TOML, which needs Python 3.11") from None
     except (ValueError, RecursionError):

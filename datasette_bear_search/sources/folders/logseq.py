@@ -16,7 +16,7 @@ from ..files.archive import Archive, File
 from ..files.states import composed
 from ..formats.dates import parse_timestamp
 from ..formats.markdown_metadata import Metadata, suffix, without_code
-from ..formats.text import decode
+from ..formats.text import decode, word_lists
 from . import NoteFolder, ParsedFile, front_matter, org
 from .links import without_suffix
 
@@ -62,10 +62,6 @@ _TASK = re.compile(
     r"(TODO|DOING|LATER|NOW|WAITING|WAIT|IN-PROGRESS|DONE)(?=[ \t])",
     re.MULTILINE,
 )
-_MONTHS = """
-    January February March April May June July August September October November December
-    """.split()
-_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 
 
 class LogseqGraph(NoteFolder):
@@ -182,7 +178,7 @@ class LogseqGraph(NoteFolder):
 
 def formatted(day: date, pattern: str) -> str:
     """Return a day in one of Logseq's date formats, such as ``MMM do, yyyy``."""
-    month, weekday = _MONTHS[day.month - 1], _WEEKDAYS[day.weekday()]
+    month, weekday = word_lists()["months"][day.month - 1], word_lists()["days"][day.weekday()]
     digit = 0 if day.day in (11, 12, 13) else day.day % 10
     parts = {
         **{"yy": f"{day.year % 100:02}", "y": f"{day.year:04}", "yyyy": f"{day.year:04}"},

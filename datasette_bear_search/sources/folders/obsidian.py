@@ -106,7 +106,7 @@ class ObsidianVault(NoteFolder):
 def _parse_canvas(file: File, text: str) -> ParsedFile:
     # Keep the words on the cards, the names of groups, and links to notes and web pages.
     try:
-        canvas = load_json(text.strip().encode() or b"{}")
+        canvas = load_json(text.strip() or "{}")
     except Unreadable as error:
         return ParsedFile(file.name, "", problem=f"{error}; it is found by its name only")
     cards = map(_card, as_dicts(as_dict(canvas).get("nodes")))

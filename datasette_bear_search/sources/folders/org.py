@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from ..formats.markdown_metadata import IMAGES, suffix
+from ..formats.text import word_lists
 from . import ParsedFile, front_matter
 
 SUFFIX = ".org"
@@ -24,12 +25,6 @@ _BLOCK = re.compile(
 )
 _TODO_WORDS = ("todo", "seq_todo", "typ_todo")
 _TAGS = ("filetags", "hugo_tags", "roam_tags")
-# Properties to keep, because they are somebody's words or dates. The others are dropped.
-_READ = frozenset(
-    """
-    title subtitle author description date created last_modified hugo_lastmod roam_aliases roam_refs
-    """.split()
-)
 _RULE = re.compile(r"\|[-+|]{2,}")
 # Other names in links: org-roam's, and Logseq's.
 _TITLE = re.compile(r"^#\+title:[ \t]*(\S.*)", re.IGNORECASE | re.MULTILINE)
@@ -65,7 +60,7 @@ def parse(text: str, name: str) -> ParsedFile:
     properties = {
         name: _WEEKDAY.sub(r"\1\2", value)
         for name, value in file.properties.items()
-        if name in _READ
+        if name in word_lists()["org"]
     }
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(file.lines)).strip("\n")
     title = front_matter.first(properties, front_matter.TITLES)

@@ -216,10 +216,12 @@ def word_lists() -> dict[str, list[str]]:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def load_json(content: bytes) -> Any:
-    """Return the value in a file. Raise Unreadable."""
+def load_json(content: bytes | str) -> Any:
+    """Return the value in a file or text. Raise Unreadable."""
     try:
-        return json.loads(decode_damaged(content.removeprefix(codecs.BOM_UTF8)))
+        if isinstance(content, bytes):
+            content = decode_damaged(content.removeprefix(codecs.BOM_UTF8))
+        return json.loads(content)
     except (ValueError, RecursionError) as error:  # also ValueError for numbers with many digits
         raise Unreadable(f"no valid JSON ({error})") from error
 
