@@ -130,13 +130,10 @@ def table_query(path: Path, table: str, columns: Mapping[str, Sequence[str]]) ->
         is the primary key
     """
     with readonly.read_transaction(path) as db:
-        tables = [name for (name,) in db.execute(_TABLES_AND_VIEWS).fetchall()]
+        tables = dict(db.execute(_TABLES_AND_VIEWS).fetchall())  # name → whether it is a view
         wanted = next((name for name in tables if name.lower() == table.lower()), None)
         sql = "select name, pk from pragma_table_info(?)"
-        known = dict(db.execute(sql, [wanted]).fetchall()) if wanted else {}
-        [(is_view,)] = db.execute(
-            "select count(*) from sqlite_master where type = 'view' and name = ?", [wanted]
-        ).fetchall()
+        known = dict(db.execute(sql, [wanted]).fetchall())
     if wanted is None:
         raise SourceError(f"There is no table {table} in {path}. There are: {', '.join(tables)}.")
     names = {name.lower(): name for name in known}
@@ -149,32 +146,25 @@ def table_query(path: Path, table: str, columns: Mapping[str, Sequence[str]]) ->
                 )
     keys = [names[name.lower()] for name in columns.get("key", ())]
     keys = keys or sorted(filter(known.get, known), key=lambda name: known[name])
-    if not keys and is_view:
+    if not keys and tables[wanted]:
         raise SourceError(f"{wanted} is a view. Say with --key which column identifies its rows.")
 
-    def joined(given: Sequence[str], between: str) -> str:
+    between = {"title": "' '", "text": "char(10) || char(10)"}
+    selected = {"key": "rowid", "title": "''"}
+    for option in TABLE_OPTIONS:
+        given = keys if option == "key" else columns.get(option, ())
         texts = [_identifier(names[name.lower()]) for name in given]
         if len(texts) > 1:
             texts = [f"coalesce({text}, '')" for text in texts]
-        return f" || {between} || ".join(texts)
-
-    body = "char(10) || char(10)"
-    selected = {
-        "key": joined(keys, "','") if keys else "rowid",
-        "title": joined(columns.get("title", ()), "' '") or "''",
-        "body": joined(columns["text"], body),
-        **{
-            option: joined(columns[option], "','")
-            for option in ("created", "modified", "tags", "url")
-            if columns.get(option)
-        },
-    }
+        if texts:
+            mark = between.get(option, "','")
+            selected["body" if option == "text" else option] = f" || {mark} || ".join(texts)
     listed = ", ".join(f"{value} as {name}" for name, value in selected.items())
     return wanted, f"select {listed} from {_identifier(wanted)}"
 
 
 _TABLES_AND_VIEWS = """
-select name from sqlite_master
+select name, type = 'view' from sqlite_master
 where type in ('table', 'view') and name not like 'sqlite^_%' escape '^'
 order by name
 """
