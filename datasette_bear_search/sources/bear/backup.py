@@ -18,9 +18,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 from ...notes import Link, LinkedFile, Note, Tag, short_title, without_title_line
 from ...text.markdown import WIKI_LINK
 from ..base import SourceError, Unreadable
-from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File
+from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File, Folder
 from ..files.file_source import FileSource
-from ..files.folder import Folder
 from ..files.opening import open_archive, open_inner, paths_at
 from ..formats.dates import parse_timestamp, timestamp_from_seconds
 from ..formats.markdown_metadata import extract_metadata, suffix, without_code

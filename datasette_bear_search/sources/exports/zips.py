@@ -20,9 +20,8 @@ from typing import IO, Any
 
 from ...notes import Note
 from ..base import SourceError, Unchanged, Unreadable
-from ..files.archive import DOCUMENTS, LARGEST_ARCHIVE, MEGABYTE, Archive, File
+from ..files.archive import DOCUMENTS, LARGEST_ARCHIVE, MEGABYTE, SOFTWARE, Archive, File
 from ..files.file_source import FileSource
-from ..files.folder import SOFTWARE
 from ..files.opening import is_zip, open_archive, open_inner
 from ..files.states import digest
 from ..folders import ParsedFile, front_matter

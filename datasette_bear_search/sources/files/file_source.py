@@ -12,8 +12,7 @@ from ...notes import NEXT_FILE, LinkedFile
 from ..base import NothingThere, SourceError, Unreadable
 from ..formats import pdf
 from ..formats.markdown_metadata import suffix
-from .archive import LARGEST_FILE, MEGABYTE, Archive, File
-from .folder import Folder
+from .archive import LARGEST_FILE, MEGABYTE, Archive, File, Folder
 from .opening import open_below, open_export
 from .states import digest, file_state
 

@@ -15,10 +15,18 @@ from typing import IO
 
 from ..base import SourceError, Unreadable
 from ..formats.markdown_metadata import suffix
-from .archive import DOCUMENTS, LARGEST_FILE, MOST_FILES, ONLY_IN_CLOUD, Archive, File
-from .folder import _OPEN_FLAGS, Folder
+from .archive import (
+    DOCUMENTS,
+    LARGEST_FILE,
+    MOST_FILES,
+    ONLY_IN_CLOUD,
+    OPEN_FLAGS,
+    Archive,
+    File,
+    Folder,
+    Zip,
+)
 from .states import explained, unreadable
-from .zip_archive import Zip
 
 # Where such files are, no JSON beside them is an export.
 MARKDOWN = (".md", ".markdown")
@@ -110,7 +118,7 @@ def open_below(root: Path, place: str) -> IO[bytes]:
         # Notes aren't read through links, so a link in the path was made later; don't trust it.
         if os.path.realpath(path) != str(path):
             raise Unreadable("behind a link")
-        stream = os.fdopen(os.open(path, _OPEN_FLAGS), "rb")
+        stream = os.fdopen(os.open(path, OPEN_FLAGS), "rb")
     except (OSError, ValueError) as error:
         raise unreadable(error) if isinstance(error, OSError) else Unreadable("no path") from None
     if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):

@@ -15,9 +15,8 @@ from typing import Any
 from ...notes import Note, Tag
 from ...text.folding import plain
 from ..base import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
-from ..files.archive import LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File
+from ..files.archive import LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File, Folder
 from ..files.file_source import FileSource
-from ..files.folder import Folder
 from ..files.states import digest
 from ..formats.dates import later, timestamp_from_seconds
 from ..formats.markdown_metadata import (

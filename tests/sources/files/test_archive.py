@@ -1,7 +1,6 @@
 """Zip archives and folders, whole and hostile: ``sources/files/archive.py``.
 
-Tests ``sources/files/file_source.py``, ``sources/files/opening.py`` and
-``sources/files/zip_archive.py``.
+Tests ``sources/files/file_source.py`` and ``sources/files/opening.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from hypothesis import strategies as st
 
 from datasette_bear_search.sources.base import SourceError, Unreadable
 from datasette_bear_search.sources.files import archive as sources_files_archive
-from datasette_bear_search.sources.files import file_source, opening, zip_archive
+from datasette_bear_search.sources.files import file_source, opening
 from tests.support.exports import damage, encrypt, folder_of, zip_of
 
 FILES = {"a.txt": "one", "folder/b.txt": "two", "folder/below/Überschrift.txt": "drei"}
@@ -115,7 +114,7 @@ def test_a_smaller_bomb_is_not_unpacked_either(tmp_path: Path) -> None:
 def test_an_archive_that_unpacks_to_too_much_altogether_is_not_read_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(zip_archive, "LARGEST_ARCHIVE", 2500)
+    monkeypatch.setattr(sources_files_archive, "LARGEST_ARCHIVE", 2500)
     path = zip_of(tmp_path / "many.zip", {f"{number}.txt": b"0" * 1000 for number in range(5)})
     assert "unpacks to more than" in error(path)
 
