@@ -302,7 +302,7 @@ def _notes(
     names = {pk: _text(title) for pk, title in rows.tags}
     # Two tags can have the same name; the note is pinned in both if it is pinned in either.
     pinned = {(note, names.get(tag)) for note, tag in rows.pinned}
-    tagged, links, files = map(_by_note, (rows.tagged, rows.links, rows.files))
+    tagged, links, files = _by_note(rows.tagged), _by_note(rows.links), _by_note(rows.files)
     for key in list(newest):
         row = newest.pop(key)
         pk, text = row["pk"], _text(row["text"])
@@ -331,9 +331,9 @@ def _notes(
         )
 
 
-def _by_note(rows: Iterable[Sequence[Any]]) -> Mapping[int, list[Sequence[Any]]]:
+def _by_note(rows: Iterable[Sequence[Any]]) -> Mapping[int, list[list[Any]]]:
     """Return the rest of each row by its first column."""
-    found = defaultdict(list)
+    found = defaultdict[int, list[list[Any]]](list)
     for note, *rest in rows:
         found[note].append(rest)
     return found

@@ -81,11 +81,11 @@ class SlackExport(FileSource):
                     f"{self.location} is no export from Slack in its JSON format: it has no"
                     " users.json and channels.json. Give the PATH of the zip file that Slack made."
                 )
-            lists = (
+            people, channels, talks = (
                 [it for name in names for it in self._objects(archive, root + name)]
                 for names in (_PEOPLE, _CHANNELS, _TALKS)
             )
-            workspace = Workspace(*lists, self._team)
+            workspace = Workspace(people, channels, talks, self._team)
             days = defaultdict(list)  # by channel
             for path, file in archive.files.items():
                 if path.startswith(root) and _DAY.fullmatch(path.rpartition("/")[2]):
