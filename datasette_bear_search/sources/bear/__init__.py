@@ -246,7 +246,7 @@ def _pairs(db: sqlite3.Connection, left: str, right: str, other: str) -> list[tu
 
     ``left`` and ``right`` are its columns without the numbers, and ``right`` is also the table's
     whole name without the number: Z_5PINNEDINTAGS is another relation than Z_5TAGS. If several
-    tables qualify, Core Data's entity numbers decide, then the number of rows that match.
+    tables qualify, Core Data's number of notes decides; without it, pairs of nothing don't count.
     """
     if not _columns(db, f"Z{other.upper()}"):
         return []
@@ -256,26 +256,14 @@ def _pairs(db: sqlite3.Connection, left: str, right: str, other: str) -> list[tu
         lefts, rights = ([*filter(end.fullmatch, _columns(db, table))] for end in ends)
         if ends[1].fullmatch(table) and len(lefts) == len(rights) == 1:
             joins.append((table, lefts[0], rights[0]))
-    if not joins:
-        return []
-    numbers = {}
+    registered = ""
     if {"Z_ENT", "Z_NAME"} <= _columns(db, "Z_PRIMARYKEY"):
-        numbers = dict(db.execute("select Z_NAME, Z_ENT from Z_PRIMARYKEY").fetchall())
-    note = f"Z_{numbers.get('SFNote')}"
-    registered = (f"{note}{right}", f"{note}{left}", f"Z_{numbers.get(other)}{right}")
-
-    def fit(join: tuple[str, str, str]) -> tuple[bool, int]:
-        table, notes, others = join
-        sql = f"""
-        select count(*)
-        from {table}
-        where {notes} in (select Z_PK from ZSFNOTE)
-        and {others} in (select Z_PK from Z{other.upper()})
-        """
-        return join == registered, db.execute(sql).fetchone()[0]
-
-    table, notes, others = max(joins, key=fit) if len(joins) > 1 else joins[0]
-    return db.execute(f"select {notes}, {others} from {table}").fetchall()
+        sql = "select Z_ENT from Z_PRIMARYKEY where Z_NAME = 'SFNote'"
+        registered = "".join(f"Z_{number}{right}" for (number,) in db.execute(sql).fetchall())
+    pairs = []
+    for table, notes, others in [join for join in joins if join[0] == registered] or joins:
+        pairs += db.execute(f"select {notes}, {others} from {table}").fetchall()
+    return pairs
 
 
 # --- Rows → notes
