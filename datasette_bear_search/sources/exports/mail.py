@@ -24,7 +24,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from ...notes import Note
-from ..base import Incremental, Unchanged, Unreadable
+from ..base import Incremental, Items, Unchanged, Unreadable
 from ..files.archive import MEGABYTE, OTHER_NOTES, Archive, File
 from ..files.file_source import FileSource
 from ..files.opening import paths_at
@@ -97,9 +97,7 @@ class Mailbox(FileSource, Incremental):
         is_mail = MESSAGE in suffixes and suffixes.isdisjoint(OTHER_NOTES)
         return is_mail or SUFFIX in suffixes or {"cur", "new"} <= inside
 
-    def read_changed(
-        self, known: Mapping[str, str], *, include_trashed: bool = False
-    ) -> Iterator[Note | Unchanged]:
+    def read_changed(self, known: Mapping[str, str], *, include_trashed: bool = False) -> Items:
         advice = "one, or of an export of Google Takeout with Mail"
         with self._open_export(_is_mailbox, "mail", advice) as (archive, files):
             keys = [file.key for file in files]
@@ -161,7 +159,7 @@ def threads(
     known: Mapping[str, str],
     skipped: list[str],
     include_trashed: bool,
-) -> Iterator[Note | Unchanged]:
+) -> Items:
     """Yield the threads in the mbox files of an archive, without spam."""
     # Read twice, as a thread's messages may be anywhere. Only incomplete threads stay in memory.
     by_id: dict[str, _Thread] = {}

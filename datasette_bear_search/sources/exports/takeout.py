@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...notes import Note
-from ..base import Incremental, SourceError, Unchanged, Unreadable
+from ..base import Incremental, Items, SourceError, Unchanged, Unreadable
 from ..files.archive import LARGEST_NOTE, MEGABYTE, Archive, File
 from ..files.file_source import FileSource
 from ..files.opening import MARKDOWN, MOST_TRIED, first_files, open_archive, open_inner, paths_at
@@ -57,9 +57,7 @@ class Takeout(FileSource, Incremental):
         with ExitStack() as stack:
             return bool(cls(path)._items(stack, Counter()))
 
-    def read_changed(
-        self, known: Mapping[str, str], *, include_trashed: bool = False
-    ) -> Iterator[Note | Unchanged]:
+    def read_changed(self, known: Mapping[str, str], *, include_trashed: bool = False) -> Items:
         self.skipped = []
         others = Counter[str]()
         with ExitStack() as stack:

@@ -12,14 +12,13 @@ import io
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-from ...notes import Note
-from ..base import SourceError, Unchanged, Unreadable
+from ..base import Items, SourceError, Unreadable
 from ..files.archive import DOCUMENTS, LARGEST_ARCHIVE, MEGABYTE, SOFTWARE, Archive, File
 from ..files.file_source import FileSource
 from ..files.opening import is_zip, open_archive, open_inner
@@ -56,9 +55,7 @@ class NotesZip(MarkdownFolder):
     def state(self) -> str:
         return f"{FileSource.state(self)} {digest(super()._settings(), size=6)}"
 
-    def read_changed(
-        self, known: Mapping[str, str], *, include_trashed: bool = False
-    ) -> Iterator[Note | Unchanged]:
+    def read_changed(self, known: Mapping[str, str], *, include_trashed: bool = False) -> Items:
         with open_archive(self.path) as archive, ExitStack() as stack:
             skipped = list(archive.skipped)
             self._contents = _Contents(_parts(archive, stack, skipped), self, skipped)

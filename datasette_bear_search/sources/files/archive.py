@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from calendar import timegm
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -215,6 +215,17 @@ class Folder(Archive):
         except OSError as error:
             raise unreadable(error) from None
 
+    def check_whole(self) -> None:
+        """Raise SourceError if a part can't be read: its notes would count as deleted."""
+        if self.closed:
+            raise SourceError(
+                f"You may not read {self._root}/{self.closed[0]}. Change its permissions, or move"
+                " it out of there."
+            )
+        for key in sorted(self.evicted):
+            if suffix(key) in DOCUMENTS:
+                raise SourceError(f"{self._root}/{key} is {ONLY_IN_CLOUD}.")
+
     def _add_entries(
         self, prefix: str, entries: Iterable[os.DirEntry[str]]
     ) -> list[tuple[str, str]]:
@@ -349,3 +360,18 @@ class Zip(Archive):
                 with suppress(ValueError):
                     modified = timegm((*entry.date_time, 0, 0, 0))
             self.files[path] = File(path, path, stamp, entry.file_size, modified, None)
+
+
+@contextmanager
+def open_zip(stream: IO[bytes], name: str) -> Iterator[Zip]:
+    """Open the archive in an open file. Raise SourceError."""
+    try:
+        zip_file = zipfile.ZipFile(stream)
+    except Exception as error:  # the type depends on how the archive is damaged
+        raise SourceError(
+            f"{name} is not a zip archive, or only a part of one. Export or download it again."
+        ) from error
+    with zip_file:
+        if len(zip_file.filelist) > MOST_FILES:
+            raise SourceError(f"{name} lists more than {MOST_FILES:,} files. It was not read.")
+        yield Zip(zip_file, name)

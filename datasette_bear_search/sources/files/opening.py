@@ -14,18 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from ..base import SourceError, Unreadable
-from ..formats.markdown_metadata import suffix
-from .archive import (
-    DOCUMENTS,
-    LARGEST_FILE,
-    MOST_FILES,
-    ONLY_IN_CLOUD,
-    OPEN_FLAGS,
-    Archive,
-    File,
-    Folder,
-    Zip,
-)
+from .archive import LARGEST_FILE, OPEN_FLAGS, Archive, File, Folder, open_zip
 from .states import explained, unreadable
 
 # Where such files are, no JSON beside them is an export.
@@ -39,12 +28,8 @@ def open_archive(path: Path) -> Iterator[Archive]:
     """Open the archive or folder at ``path``. Raise SourceError."""
     if os.path.isdir(path):
         folder = Folder(path)
-        if folder.closed:  # else its notes would count as deleted
-            raise SourceError(
-                f"You may not read {path}/{folder.closed[0]}. Change its permissions, or move it"
-                " out of there."
-            )
-        yield _whole(folder, path)
+        folder.check_whole()
+        yield folder
         return
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -61,18 +46,11 @@ def open_export(path: Path) -> Iterator[Archive]:
     if os.path.isfile(path) and not is_zip(path):
         path = Path(os.path.realpath(path))
         folder = Folder(path.parent, excludes=lambda key: key != path.name)
-        yield _whole(folder, path.parent)
+        folder.check_whole()
+        yield folder
     else:
         with open_archive(path) as archive:
             yield archive
-
-
-def _whole(folder: Folder, path: Path) -> Folder:
-    """Return an export, or raise SourceError if a part of it is only in a cloud."""
-    for key in sorted(folder.evicted):
-        if suffix(key) in DOCUMENTS:
-            raise SourceError(f"{path}/{key} is {ONLY_IN_CLOUD}.")
-    return folder
 
 
 @contextmanager
@@ -84,21 +62,6 @@ def open_inner(archive: Archive, key: str, largest: int = LARGEST_FILE) -> Itera
     else:
         with open_zip(io.BytesIO(archive.read(key, largest=largest)), key) as inner:
             yield inner
-
-
-@contextmanager
-def open_zip(stream: IO[bytes], name: str) -> Iterator[Zip]:
-    """Open the archive in an open file. Raise SourceError."""
-    try:
-        zip_file = zipfile.ZipFile(stream)
-    except Exception as error:  # the type depends on how the archive is damaged
-        raise SourceError(
-            f"{name} is not a zip archive, or only a part of one. Export or download it again."
-        ) from error
-    with zip_file:
-        if len(zip_file.filelist) > MOST_FILES:
-            raise SourceError(f"{name} lists more than {MOST_FILES:,} files. It was not read.")
-        yield Zip(zip_file, name)
 
 
 def open_below(root: Path, place: str) -> IO[bytes]:

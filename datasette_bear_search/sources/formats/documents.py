@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from ...text.markdown import words_of
 from ..base import SourceError, Unreadable
-from ..files.archive import MEGABYTE
-from ..files.opening import open_zip
+from ..files.archive import MEGABYTE, open_zip
 from .dates import first_timestamp
 from .markdown_metadata import leading_heading
 

@@ -122,7 +122,7 @@ def test_an_archive_that_unpacks_to_too_much_altogether_is_not_read_on(
 def test_an_archive_of_too_many_files_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "MOST_FILES", 3)
+    monkeypatch.setattr(sources_files_archive, "MOST_FILES", 3)
     path = zip_of(tmp_path / "many.zip", {f"{number}.txt": "" for number in range(4)})
     assert "lists more than 3 files" in error(path)
 
