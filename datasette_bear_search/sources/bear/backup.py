@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -74,10 +75,33 @@ class BearBackup(FileSource):
             if note is None or (note.trashed and not include_trashed):
                 continue
             try:
-                note = _with_text(note, bundle, keys)
-                yield replace(note, **self._with_files([*_linked_files(note, bundle)]))
+                yield self._with_text(note, bundle, keys)
             except Unreadable as reason:
                 self.skipped.append(f"{bundle.place}: {reason}")
+
+    def _with_text(self, note: Note, bundle: _Bundle, keys: Mapping[str, str]) -> Note:
+        if note.encrypted:
+            return replace(note, tags=())
+        text = decode(bundle.archive.read(bundle.text_key, largest=LARGEST_NOTE))
+        title = first_line(text) or ("" if note.url else bundle.name)
+        body = without_title_line(text, title)
+        found = extract_metadata(body)
+        files = bundle.archive.files
+        linked = [
+            LinkedFile(path, bundle.root + file.key, file.stamp)
+            for path, _ in found.links
+            if path.startswith(_ASSETS) and (file := files.get(bundle.folder + path))
+        ]
+        pinned = {tag.name.lower() for tag in note.tags}
+        return replace(
+            note,
+            title=title,
+            body=body,
+            tags=tuple(Tag(name, pinned=name.lower() in pinned) for name in tags(text)),
+            links=tuple(link for link in links(text, keys) if link.key != note.key),
+            **found.note_fields(),
+            **self._with_files(linked),
+        )
 
     def _newest(self) -> dict[str, tuple[str, Note]]:
         """Return key → (place, note without its text); of several versions, only the newest."""
@@ -145,11 +169,8 @@ class _Bundle:
 
 def _bundles_in(archive: Archive, prefix: str, container: str) -> Iterator[_Bundle]:
     for key in archive.files:
-        match = _TEXT.fullmatch(key)
-        if match is None:
-            continue
-        folder = match["folder"]
-        if folder or _INFO in archive.files:
+        if (match := _TEXT.fullmatch(key)) and (match["folder"] or _INFO in archive.files):
+            folder = match["folder"]
             name = os.path.splitext(os.path.basename(folder.rstrip("/") or container))[0]
             place = (prefix + folder).rstrip("/") or container
             yield _Bundle(archive, folder, key, prefix, place, name)
@@ -170,10 +191,8 @@ def _inner_archives(archive: Archive, skipped: list[str]) -> list[File]:
     ]
     if not isinstance(archive, Folder):
         return [file for file in own if file.suffix in (PACK, BACKUP, OLD_BACKUP, ".zip")]
-    backups = sorted(
-        (file for file in own if file.suffix in (BACKUP, OLD_BACKUP)),
-        key=lambda file: file.modified,
-    )
+    backups = [file for file in own if file.suffix in (BACKUP, OLD_BACKUP)]
+    backups.sort(key=attrgetter("modified"))
     for older in backups[:-1]:
         skipped.append(f"{older.key}: older than {backups[-1].key}; only the newest backup is read")
     return [file for file in own if file.suffix == PACK] + backups[-1:]
@@ -226,30 +245,6 @@ def _version(note: Note) -> tuple[str, bool]:
     return note.modified or "", note.encrypted
 
 
-def _with_text(note: Note, bundle: _Bundle, keys: Mapping[str, str]) -> Note:
-    if note.encrypted:
-        return replace(note, tags=())
-    text = decode(bundle.archive.read(bundle.text_key, largest=LARGEST_NOTE))
-    title = first_line(text) or ("" if note.url else bundle.name)
-    body = without_title_line(text, title)
-    pinned = {tag.name.lower() for tag in note.tags}
-    return replace(
-        note,
-        title=title,
-        body=body,
-        tags=tuple(Tag(name, pinned=name.lower() in pinned) for name in tags(text)),
-        links=tuple(link for link in links(text, keys) if link.key != note.key),
-        **extract_metadata(body).note_fields(),
-    )
-
-
-def _linked_files(note: Note, bundle: _Bundle) -> Iterator[LinkedFile]:
-    for link in extract_metadata(note.body).links:
-        file = bundle.archive.files.get(bundle.folder + link.path)
-        if file and link.path.startswith(_ASSETS) and not note.encrypted:
-            yield LinkedFile(link.path, bundle.root + bundle.folder + link.path, file.stamp)
-
-
 # --- Facts that Bear reads from a text. In Bear's database, they are in columns.
 
 # #tag, #work/projects, #two words#: after whitespace. A tag of several words ends after a word.
@@ -287,9 +282,8 @@ def links(text: str, keys: Mapping[str, str]) -> list[Link]:
     found: list[tuple[int, str, str]] = []  # position, key, label
     for match in WIKI_LINK.finditer(prose):
         title = match["target"].strip()
-        while (
-            title and short_title(title) not in keys
-        ):  # [[Title/Heading]], or a title with a "/" in it
+        # [[Title/Heading]], or a title with a "/" in it
+        while title and short_title(title) not in keys:
             title = title.rpartition("/")[0].strip()
         if title:
             found.append((match.start(), keys[short_title(title)], title))

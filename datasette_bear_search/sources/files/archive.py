@@ -18,7 +18,7 @@ from typing import IO, NamedTuple
 from ..base import NothingThere, SourceError, Unreadable
 from ..formats.dates import parse_timestamp
 from ..formats.markdown_metadata import suffix
-from ..formats.text import storable
+from ..formats.text import storable, word_lists
 from .states import composed, explained, unreadable
 
 MEGABYTE = 1024 * 1024
@@ -33,13 +33,7 @@ LARGEST_FILE = 64 * MEGABYTE
 LARGEST_ARCHIVE = 8 * 1024 * MEGABYTE
 MOST_FILES = 500_000
 # Suffixes of files that may be somebody's notes. A source that doesn't read them says so.
-DOCUMENTS = frozenset(
-    """
-    .adoc .bear2bk .bearbk .canvas .csv .doc .docx .eml .enex .epub .htm .html .ipynb .jex .log
-    .markdown .mbox .md .mediawiki .msg .norg .odt .one .opml .org .pages .pdf .rst .rtf .srt .tex
-    .text .textile .textpack .tid .tsv .txt .typ .vtt .wiki .zip
-    """.split()
-)
+DOCUMENTS = frozenset(word_lists()["documents"])
 
 # A folder with such files is a folder of notes, even if there are exports among them.
 OTHER_NOTES = frozenset({".md", ".markdown", ".txt"})

@@ -147,10 +147,10 @@ class NoteFolder(FileSource, Incremental):
         for key in dates.keys() & stamps.keys():
             stamps[key] += f"/{digest(dates[key], size=4)}"
         same = {key for key in stamps if key in stored and stored[key][0] == stamps[key]}
-        aliases = self._aliases(folder, {key: stored[key][1] for key in same})
-        aliases = {**aliases, **{key: stored[key][1] for key in kept}}
-        whole, suffixes = self.whole_names, self.suffixes
-        resolver = links.LinkResolver(names, aliases, whole=whole, suffixes=suffixes)
+        aliases = self._aliases(folder, {key: stored[key][1] for key in same | kept})
+        resolver = links.LinkResolver(
+            names, aliases, whole=self.whole_names, suffixes=self.suffixes
+        )
         moved: set[str] = set()
         if known and known.keys() != names.keys():
             then = {key: self._link_name(key) for key in known}
