@@ -76,10 +76,7 @@ _ADVICE = {
 }
 
 _READING = {
-    sqlite3.SQLITE_SELECT,
-    sqlite3.SQLITE_READ,
-    sqlite3.SQLITE_FUNCTION,
-    sqlite3.SQLITE_RECURSIVE,
+    getattr(sqlite3, f"SQLITE_{action}") for action in ("SELECT", "READ", "FUNCTION", "RECURSIVE")
 }
 
 
@@ -111,12 +108,10 @@ def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
-    if action in _READING and second not in ("load_extension", "zeroblob", "randomblob"):
-        return sqlite3.SQLITE_OK
+    reads = action in _READING and second not in ("load_extension", "zeroblob", "randomblob")
     # FTS5 runs this pragma to find out whether its index has changed.
-    if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
-        return sqlite3.SQLITE_OK
-    return sqlite3.SQLITE_DENY
+    checks = action == sqlite3.SQLITE_PRAGMA and (first, second) == ("data_version", None)
+    return sqlite3.SQLITE_OK if reads or checks else sqlite3.SQLITE_DENY
 
 
 # The columns of a table that a note can be made of, as options of bear-index; --text is its body.

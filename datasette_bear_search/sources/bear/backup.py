@@ -254,7 +254,10 @@ _PUNCTUATION = ".,;:!?…)]}>'\"’”»*_~`|。，、；：！？）】」』"
 # A color, as in CSS. Words such as #facade are tags.
 _COLOR = re.compile(r"(?=[a-f]*\d)(?:[\da-f]{3}|[\da-f]{6}|[\da-f]{8})", re.IGNORECASE)
 
-_BEAR_LINK = re.compile(r"\[([^\[\]\n]*)\]\((bear://x-callback-url/open-note\?[^()\s]+)\)")
+_NOTE_LINK = re.compile(
+    WIKI_LINK.pattern
+    + r"|\[(?P<words>[^\[\]\n]*)\]\((?P<address>bear://x-callback-url/open-note\?[^()\s]+)\)"
+)
 
 
 def tags(text: str) -> list[str]:
@@ -279,19 +282,13 @@ def links(text: str, keys: Mapping[str, str]) -> list[Link]:
     :param keys: the keys of the existing notes, by title and by key
     """
     prose, _ = without_code(text)
-    found: list[tuple[int, str, str]] = []  # position, key, label
-    for match in WIKI_LINK.finditer(prose):
-        title = match["target"].strip()
+    by_key: dict[str, Link] = {}
+    for match in _NOTE_LINK.finditer(prose):
+        title = (match["target"] or "").strip()
         # [[Title/Heading]], or a title with a "/" in it
         while title and short_title(title) not in keys:
             title = title.rpartition("/")[0].strip()
-        if title:
-            found.append((match.start(), keys[short_title(title)], title))
-    for match in _BEAR_LINK.finditer(prose):
-        for key in parse_qs(urlsplit(match[2]).query).get("id", ()):
-            if key in keys:
-                found.append((match.start(), key, match[1]))
-    by_key: dict[str, Link] = {}
-    for _, key, label in sorted(found):
-        by_key.setdefault(key, Link(key, label))
+        ids = parse_qs(urlsplit(match["address"] or "").query).get("id", [])
+        for key in [keys[short_title(title)]] if title else filter(keys.__contains__, ids):
+            by_key.setdefault(key, Link(key, title or match["words"]))
     return list(by_key.values())

@@ -170,7 +170,9 @@ def threads(
         headers = _END_OF_HEADERS.split(raw[:LARGEST_HEADERS], 1)[0]
         head = message_from_bytes(headers)
         own = "".join(_ID.findall(_header(head, "Message-ID"))[:1]) or f"{file}#{len(owners)}"
-        names = _labels(head)
+        # A label with a comma is quoted, as in CSV.
+        labels = next(csv.reader([_header(head, "X-Gmail-Labels")], skipinitialspace=True), [])
+        names = [name for label in labels if (name := label.strip())]
         is_gmail |= bool(names)
         place = PurePosixPath(file).parent if _is_message(file) else PurePosixPath(file)
         while place.name in _NO_NAMES:
@@ -242,12 +244,6 @@ def _messages(
         except Unreadable as reason:
             line = f"{file}: {reason}"
             skipped += [line] if line not in skipped else []
-
-
-def _labels(head: Message) -> list[str]:
-    # A label with a comma is quoted, as in CSV.
-    labels = next(csv.reader([_header(head, "X-Gmail-Labels")], skipinitialspace=True), [])
-    return [name for label in labels if (name := label.strip())]
 
 
 def _is_deleted(head: Message) -> bool:

@@ -132,8 +132,7 @@ class LogseqGraph(NoteFolder):
         if b"::" not in start and not start.startswith(b"---"):
             return ()
         text = decode(start[: start.rfind(b"\n") + 1] or start, self.encoding)
-        properties, below, _ = front_matter.split(text)
-        properties |= _page_properties(below)[0]
+        properties, _, _ = _page_properties(text)
         title = front_matter.first(properties, front_matter.TITLES)
         return [*filter(None, (*_page_names(properties.get("alias")), title))]
 
@@ -148,9 +147,7 @@ class LogseqGraph(NoteFolder):
             parsed = org.parse(text, self._link_name(file.key))
             journal = parse_timestamp(_journal_day(file.key, file.name))
             return replace(parsed, created=journal or parsed.created)
-        properties, body, problem = front_matter.split(text)
-        of_page, body = _page_properties(body)
-        properties |= of_page
+        properties, body, problem = _page_properties(text)
         if isinstance(tags := properties.get("tags"), str):
             properties["tags"] = _page_names(tags)
         if "::" in body:
@@ -199,14 +196,14 @@ def _journal_day(key: str, name: str) -> date | None:
         return None
 
 
-def _page_properties(text: str) -> tuple[dict[str, object], str]:
-    """Return the page's properties, which are its first block, and the text below them."""
-    properties: dict[str, object] = {}
-    start = len(text) - len(text.lstrip("\n"))
-    while match := _PROPERTY.match(text, start):
+def _page_properties(text: str) -> tuple[dict[str, Any], str, str]:
+    """Return the properties of a page, which are also its first block, like front_matter.split."""
+    properties, below, problem = front_matter.split(text)
+    start, end = len(below) - len(below.lstrip("\n")), 0
+    while match := _PROPERTY.match(below, end or start):
         properties[match["name"].lower()] = (match["value"] or "").strip()
-        start = match.end()
-    return (properties, text[start:].lstrip("\n")) if properties else ({}, text)
+        end = match.end()
+    return properties, below[end:].lstrip("\n") if end else below, problem
 
 
 def _page_names(value: object) -> list[str]:

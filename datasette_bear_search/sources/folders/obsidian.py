@@ -60,10 +60,9 @@ class ObsidianVault(NoteFolder):
         for folder in folders:
             with suppress(OSError, Unreadable):
                 listed = as_dict(load_json((folder / "obsidian.json").read_bytes()))
-                vaults = map(as_dict, as_dict(listed.get("vaults")).values())
-                paths = filter(None, (as_text(vault.get("path")) for vault in vaults))
-                found += filter(ObsidianVault.reads, paths)
-        return found
+                for vault in as_dict(listed.get("vaults")).values():
+                    found += filter(None, [as_text(as_dict(vault).get("path"))])
+        return [*filter(ObsidianVault.reads, found)]
 
     @classmethod
     def reads(cls, location: str) -> bool:
@@ -122,17 +121,16 @@ def _card(node: dict[str, Any]) -> str:
 def _ignore_filters(root: str) -> tuple[list[re.Pattern[str]], str]:
     """Return the patterns of Obsidian's setting "Excluded files", and what is wrong with them."""
     path = os.path.join(root, SETTINGS_FOLDER, "app.json")
+    patterns = []
     try:
         with open(path, "rb") as stream:
             settings = as_dict(load_json(stream.read()))
-        patterns = [
+        for item in settings.get("userIgnoreFilters") or ():
             # A regular expression between slashes, or the beginning of a path.
-            f".*?(?:{item[1:-1]})"
-            if len(item) > 2 and item[0] == item[-1] == "/"
-            else re.escape(item)
-            for item in settings.get("userIgnoreFilters") or ()
-        ]
-        return [re.compile(pattern, re.IGNORECASE) for pattern in patterns], ""
+            is_pattern = len(item) > 2 and item[0] == item[-1] == "/"
+            pattern = f".*?(?:{item[1:-1]})" if is_pattern else re.escape(item)
+            patterns.append(re.compile(pattern, re.IGNORECASE))
+        return patterns, ""
     except FileNotFoundError:
         return [], ""
     except (OSError, TypeError, re.error, Unreadable):

@@ -92,10 +92,20 @@ class _Lines:
     def read(self, line: str) -> None:
         words = line.strip()
         mark = _BLOCK.match(words) if words[:2] == "#+" else None
+        kind = mark["kind"].lower() if mark else ""
+        begins = mark is not None and mark["mark"].lower() == "begin"
         if self._block:
-            self._in_block(line, mark)
+            is_shown = self._block not in ("export", "comment")
+            ends = kind == self._block and not begins
+            self.lines += ["~~~" if ends else line] * is_shown
+            self._block = "" if ends else self._block
+        elif mark and kind == "quote":
+            self._quote = "> " * begins
+        elif mark and begins and kind in ("src", "example", "export", "comment"):
+            self._block = kind
+            self.lines += [f"~~~{mark['language']}"] * (kind in ("src", "example"))
         elif mark:
-            self._begin_or_end(mark)
+            pass  # of another kind, whose text is like any
         elif words[:2] == "#+":
             if match := _KEYWORD.fullmatch(words):
                 self._keyword(match["name"].lower(), match["value"])
@@ -112,22 +122,6 @@ class _Lines:
             self._in_drawer = False
             rule = words.replace("+", "|") if _RULE.fullmatch(words) else ""
             self.lines.append(self._quote + (rule or _inline(line)))
-
-    def _in_block(self, line: str, mark: re.Match[str] | None) -> None:
-        is_shown = self._block not in ("export", "comment")
-        if mark and mark["mark"].lower() == "end" and mark["kind"].lower() == self._block:
-            self.lines += ["~~~"] * is_shown
-            self._block = ""
-        elif is_shown:
-            self.lines.append(line)
-
-    def _begin_or_end(self, mark: re.Match[str]) -> None:
-        kind, begins = mark["kind"].lower(), mark["mark"].lower() == "begin"
-        if kind == "quote":
-            self._quote = "> " * begins
-        elif begins and kind in ("src", "example", "export", "comment"):
-            self._block = kind
-            self.lines += [f"~~~{mark['language']}"] * (kind in ("src", "example"))
 
     def _keyword(self, name: str, value: str) -> None:
         if name in _TAGS:
