@@ -55,11 +55,7 @@ _RULES: tuple[tuple[str, Callable[[Any], object], str], ...] = (
         "None or a date in UTC such as 2024-05-01T09:30:00Z",
     ),
     (_FLAGS, lambda value: isinstance(value, bool), "True or False"),
-    (
-        "todos_open todos_done",
-        lambda value: isinstance(value, int) and 0 <= value < 2**63,
-        "a number of to-dos",
-    ),
+    ("todos_open todos_done", lambda it: isinstance(it, int) and 0 <= it < 2**63, "a number"),
 )
 _CHECKS = [(each, valid, wanted) for names, valid, wanted in _RULES for each in names.split()]
 

@@ -28,13 +28,11 @@ from ..formats.text import decode_damaged
 DATABASE_NAME = "database.sqlite"
 
 # Where Bear keeps its notes, below the home folder: since version 1.6, before that, and originally.
+_CONTAINER = "Library/Containers/net.shinyfrog.bear/Data"
 LOCATIONS = (
     "Library/Group Containers/9K33E3U3T4.net.shinyfrog.bear/Application Data/database.sqlite",
-    "Library/Containers/net.shinyfrog.bear/Data/Documents/Application Data/database.sqlite",
-    (
-        "Library/Containers/net.shinyfrog.bear/Data/Library/Application Support"
-        "/net.shinyfrog.bear/database.sqlite"
-    ),
+    f"{_CONTAINER}/Documents/Application Data/database.sqlite",
+    f"{_CONTAINER}/Library/Application Support/net.shinyfrog.bear/database.sqlite",
 )
 
 NOTE_URL = "bear://x-callback-url/open-note?id="

@@ -39,6 +39,7 @@ _HEAD = 4096
 
 # A TextBundle's text, in a folder with this suffix or at the top. In assets/ are attachments.
 _TEXT = re.compile(r"(?P<folder>|(?:.*/)?[^/]*\.textbundle/)text\.[a-z]+", re.IGNORECASE)
+_IN_BUNDLE = re.compile(r".*\.textbundle/|assets/", re.IGNORECASE | re.DOTALL)
 _INFO = "info.json"
 _ASSETS = "assets/"
 
@@ -184,11 +185,7 @@ def _inner_archives(archive: Archive, skipped: list[str]) -> list[File]:
     """
     if _INFO in archive.files:  # this is a bundle; archives in it are attachments
         return []
-    own = [
-        file
-        for key, file in archive.files.items()
-        if f"{BUNDLE}/" not in key.lower() and not key.startswith(_ASSETS)
-    ]
+    own = [file for key, file in archive.files.items() if not _IN_BUNDLE.match(key)]
     if not isinstance(archive, Folder):
         return [file for file in own if file.suffix in (PACK, BACKUP, OLD_BACKUP, ".zip")]
     backups = [file for file in own if file.suffix in (BACKUP, OLD_BACKUP)]

@@ -118,6 +118,8 @@ class EvernoteExport(FileSource):
         for label in _LINK.findall(body):  # prefer a note in the same notebook
             if other := keys.get(f"{fields['notebook'][0]}/{label}") or keys.get(label):
                 linked[label] = other
+        # Turn links between notes into wiki links, which other programs understand.
+        body = _LINK.sub(lambda it: f"[[{it[1]}]]" if it[1] in linked else it[0], body)
         texts = [
             " ".join(word for weight, word in found if int(weight[:3]) >= LEAST_PROBABILITY)
             for found in map(_RECOGNIZED.findall, fields["resource/recognition"])
@@ -125,10 +127,7 @@ class EvernoteExport(FileSource):
         are_images = [mime.startswith("image/") for mime in fields["resource/mime"]]
         return note_from_markdown(
             key,
-            # Turn links between notes into wiki links, which other programs understand.
-            _LINK.sub(
-                lambda link: f"[[{link[1]}]]" if link[1] in linked else link[0], body
-            ).strip(),
+            body.strip(),
             title=title,
             tags=[*fields["tag"], *fields["notebook"]],
             links=tuple(Link(other, label) for label, other in linked.items() if other != key),

@@ -128,11 +128,9 @@ class Raindrop(_App):
     def items_in(loaded: Any) -> list[dict[str, Any]]:
         rows = as_dicts(loaded)
         is_own = rows and {"id", "excerpt", "folder", "url"} <= rows[0].keys()
-        return [
-            row | {"trashed": role_of(as_text(row.get("folder"))) == "trash"}
-            for row in rows
-            if is_own
-        ]
+        if not is_own:
+            return []
+        return [it | {"trashed": role_of(as_text(it.get("folder"))) == "trash"} for it in rows]
 
 
 def _path(tag: str, names: Mapping[str, str], parents: Mapping[str, str], depth: int = 9) -> str:

@@ -154,9 +154,8 @@ class Workspace:
         self._team = team
         self.ignored = 0  # messages of bots and of Slack itself
         by_id = {as_text(person.get("id")): person for person in people}
-        self._team_id = next(
-            filter(None, (as_text(each.get("team_id")) for each in by_id.values())), ""
-        )
+        teams = (as_text(person.get("team_id")) for person in by_id.values())
+        self._team_id = next(filter(None, teams), "")
         self._people = {key: _name(by_id[key]) for key in by_id if key}
         self._bots = {"USLACKBOT", *(key for key in by_id if by_id[key].get("is_bot"))}
         self.channels: dict[str, Channel] = {}  # by id, and by name, which folders have

@@ -52,9 +52,8 @@ class FileSource:
             self.skipped = list(archive.skipped)
             files = list(filter(is_wanted, archive.files.values()))
             if not files:
-                raise NothingThere(
-                    f"There is no {what} in {self.location}. Give the PATH of {advice}."
-                )
+                advice = f"Give the PATH of {advice}."
+                raise NothingThere(f"There is no {what} in {self.location}. {advice}")
             yield archive, files
 
     def open_linked(self, place: str) -> IO[bytes]:

@@ -96,9 +96,7 @@ class NoteFolder(FileSource, Incremental):
         self.inline_tags, self.folder_tags = inline_tags, folder_tags
         self._listed: Archive | None = None  # by state(), for the next read_changed()
         self.renamed: dict[str, str] = {}
-        wanted = (
-            "a list of names or patterns of files and folders, such as [Templates, drafts/*.md]"
-        )
+        wanted = "a list of names or patterns of files, such as [Templates, drafts/*.md]"
         patterns = checked_texts("exclude", exclude, wanted)
         self._excluded = None
         if patterns:
@@ -131,15 +129,12 @@ class NoteFolder(FileSource, Incremental):
         closed = tuple(folder.closed)
         kept = {key for key in known if key in folder.evicted or key.startswith(closed)}
         stays = "only in iCloud, so what the index has of it stays"
-        self.skipped += [
-            f"{key}: {stays if key in kept else ONLY_IN_CLOUD}" for key in sorted(folder.evicted)
-        ]
+        for key in sorted(folder.evicted):
+            self.skipped.append(f"{key}: {stays if key in kept else ONLY_IN_CLOUD}")
         commit = git_dates.head(self.root)
         dates = git_dates.file_dates(self.root, commit) if commit else {}
         names = {key: self._link_name(key) for key in [*folder.files, *kept]}
-        linked = links.LinkedFiles(
-            {self._link_path(key): file for key, file in folder.linked.items()}
-        )
+        linked = links.LinkedFiles(folder.linked, self._link_path)
         settings = digest(self._settings(), size=6)
         # A stamp has three parts: settings and file, hashes of the aliases, hashes of the links.
         stored = {key: (*stamp.rsplit(" ", 2), "", "")[:3] for key, stamp in known.items()}
@@ -148,9 +143,7 @@ class NoteFolder(FileSource, Incremental):
             stamps[key] += f"/{digest(dates[key], size=4)}"
         same = {key for key in stamps if key in stored and stored[key][0] == stamps[key]}
         aliases = self._aliases(folder, {key: stored[key][1] for key in same | kept})
-        resolver = links.LinkResolver(
-            names, aliases, whole=self.whole_names, suffixes=self.suffixes
-        )
+        resolver = links.LinkResolver(names, aliases, self.suffixes, whole=self.whole_names)
         moved: set[str] = set()
         if known and known.keys() != names.keys():
             then = {key: self._link_name(key) for key in known}

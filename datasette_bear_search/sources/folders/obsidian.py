@@ -81,9 +81,8 @@ class ObsidianVault(NoteFolder):
     def _excludes(self, key: str, include_trashed: bool) -> bool:
         if self._is_trashed(key):
             return not include_trashed
-        return super()._excludes(key, include_trashed) or any(
-            pattern.match(key) for pattern in self._ignored
-        )
+        is_ignored = any(pattern.match(key) for pattern in self._ignored)
+        return is_ignored or super()._excludes(key, include_trashed)
 
     def _is_trashed(self, key: str) -> bool:
         return key.startswith(TRASH + "/")

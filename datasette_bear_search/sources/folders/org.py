@@ -42,9 +42,8 @@ _WEEKDAY = re.compile(r"[\[<](\d{4}-\d\d-\d\d)(?: [^\s\d\]>]+)?( \d\d?:\d\d)?[^\
 
 def names(text: str) -> list[str]:
     """Return what links may call a file: its title, its aliases, and the ids of its headlines."""
-    aliases = [
-        quoted or word for it in _ROAM_ALIASES.findall(text) for quoted, word in _QUOTED.findall(it)
-    ]
+    listed = " ".join(_ROAM_ALIASES.findall(text))
+    aliases = [quoted or word for quoted, word in _QUOTED.findall(listed)]
     aliases += [name.strip() for it in _ALIASES.findall(text) for name in it.split(",")]
     title = " ".join(line.strip() for line in _TITLE.findall(text))
     ids = [f"id:{name}" for name in _ID.findall(text)]

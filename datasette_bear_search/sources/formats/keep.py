@@ -69,11 +69,8 @@ def keep_body(fields: dict[str, Any]) -> str:
         for link in as_dicts(fields.get("annotations"))
         if "://" in (address := quote(as_text(link.get("url")), safe="/:?#@!$&'*+,;=%[]~"))
     ]
-    files = [
-        f"File: {name}"
-        for file in as_dicts(fields.get("attachments"))
-        if (name := _line(file.get("filePath")))
-    ]
+    names = (_line(file.get("filePath")) for file in as_dicts(fields.get("attachments")))
+    files = [f"File: {name}" for name in names if name]
     parts = [as_markdown(as_text(fields.get("textContent")))]
     parts += map("\n".join, (items, links, files))
     return "\n\n".join(part for part in parts if part.strip())

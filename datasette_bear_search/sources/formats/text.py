@@ -116,9 +116,7 @@ def _decoded(data: bytes, encoding: str, problems: list[str]) -> str:
     # A crash or a sync leaves a few NULs in a text, or many at its end. Pictures are full of them.
     if (text is None or has_nul) and _controls(data, text is None) > _MAX_CONTROL_SHARE:
         if not data.strip(b"\0"):  # after a crash, or a placeholder of a file in a cloud
-            raise Unreadable(
-                "nothing but zeros, as if its text weren't on this disk", is_gone=False
-            )
+            raise Unreadable("nothing but zeros, as if it weren't on this disk", is_gone=False)
         raise Unreadable("not text, whatever its name says")
     if text is not None:
         return text
