@@ -32,13 +32,18 @@ from ..files.states import folded
 from ..formats.dates import parse_timestamp
 from ..formats.documents import parse_html
 from ..formats.markdown_metadata import as_markdown, note_from_markdown, suffix, title_of
-from ..formats.text import decode, is_encoding, storable
+from ..formats.text import decode, is_encoding, storable, word_lists
 
 SUFFIX, MESSAGE = ".mbox", ".eml"
 # https://cr.yp.to/proto/maildir.html: the name of a file ends with flags, such as ":2,ST".
 _IN_MAILDIR = re.compile(r"(?:.*/)?(?:cur|new)/\d+\.[^/]+$")
 _THROWN_AWAY = re.compile(r"[:;!]2,[A-Z]*T[A-Z]*$")
 _NO_NAMES = ("cur", "new", "mbox")  # of folders and files whose folder has the name
+
+
+def _any(name: str) -> str:
+    return "|".join(word_lists()[name]).replace("_", " ")
+
 
 # Bytes of a message that are read: the text comes first, then the attachments.
 LARGEST_MESSAGE = 2 * MEGABYTE
@@ -56,22 +61,15 @@ _SEPARATOR = re.compile(
 )
 _END_OF_HEADERS = re.compile(rb"\n\r?\n")
 _ID = re.compile(r"<[^<>\s]+>")
-_REPLY = re.compile(
-    r"(?:(?:re|aw|fwd?|wg|sv|vs|vb|tr|rv|res|enc|rif|odp|pd|ynt|antw|回复|答复|转发|Ответ)"
-    r"(?:\[\d+\])?\s?[:：]\s*)+",
-    re.IGNORECASE,
-)
+_REPLY = re.compile(rf"(?:(?:{_any('replies')})(?:\[\d+\])?\s?[:：]\s*)+", re.IGNORECASE)
 # The quoted text in a reply, with the line above it: "On 1 May 2024, Ada wrote:"
 _QUOTED = re.compile(
     r"(?:^(?:(?:On|Am|Le|El|Em|Il|Op|Den) [^\n]{0,300}\n)?[^>\n][^\n]{0,300}:[ \t\r]*\n\s{0,4})?"
     r"(?:^>[^\n]*\n?)+\n*",
     re.MULTILINE,
 )
-# What Outlook writes above the message that it quotes as a whole.
 _ORIGINAL = re.compile(
-    r"^[ \t]*-{3,} ?(?:Mensagem original|Mensaje original|Message d'origine|Messaggio originale"
-    r"|Oorspronkelijk bericht|Original Message|Originalnachricht|Ursprüngliche Nachricht) ?-{3,}",
-    re.MULTILINE | re.IGNORECASE,
+    rf"^[ \t]*-{{3,}} ?(?:{_any('originals')}) ?-{{3,}}", re.MULTILINE | re.IGNORECASE
 )
 # What an invitation says, in the format of RFC 5545, where long lines are folded.
 _EVENT = re.compile(r"^(?:SUMMARY|LOCATION|DESCRIPTION)(?:;[^:\n]*)?:(.+)", re.MULTILINE)
@@ -79,9 +77,7 @@ MOST_PEOPLE = 100
 
 _CATEGORY = re.compile(
     r"\[?(?:category (?:forums|personal|promotions|purchases|reservations|social|travel|updates)$"
-    r"|(?:category|kategorie|catégorie|categoría|categoria|categorie|kategori|kategoria|kategória"
-    r"|kategorija|luokka|категория|категорія|κατηγορία|หมวดหมู่|カテゴリ|카테고리|类别|類別|分类|分類)"
-    r"\s?[:：\]])|all mail\b",
+    rf"|(?:{_any('categories')})\s?[:：\]])|all mail\b"
 )
 
 
