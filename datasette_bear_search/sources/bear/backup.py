@@ -20,8 +20,7 @@ from ...notes import Link, LinkedFile, Note, Tag, short_title, without_title_lin
 from ...text.markdown import WIKI_LINK
 from ..base import SourceError, Unreadable
 from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File, Folder
-from ..files.file_source import FileSource
-from ..files.opening import open_archive, open_inner, paths_at
+from ..files.file_source import FileSource, open_archive, open_inner, paths_at
 from ..formats.dates import parse_timestamp, timestamp_from_seconds
 from ..formats.markdown_metadata import extract_metadata, suffix, without_code
 from ..formats.text import as_dict, as_text, decode, load_json

@@ -18,8 +18,7 @@ from xml.parsers import expat
 from ...notes import NEXT_FILE, Link, Note
 from ..base import Unreadable
 from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File
-from ..files.file_source import FileSource
-from ..files.opening import paths_at
+from ..files.file_source import FileSource, paths_at
 from ..formats.dates import parse_timestamp
 from ..formats.documents import parse_html
 from ..formats.markdown_metadata import note_from_markdown, suffix

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..base import SourceError, Unreadable
 from ..files.archive import File
-from ..files.opening import first_files
+from ..files.file_source import first_files
 from ..formats.text import as_dict, as_dicts, as_text, load_json, word_lists
 from ..records import JSONFile, load
 from .mail import role_of

@@ -26,8 +26,7 @@ from zlib import crc32
 from ...notes import Note
 from ..base import Incremental, Items, Unchanged, Unreadable
 from ..files.archive import MEGABYTE, OTHER_NOTES, Archive, File
-from ..files.file_source import FileSource
-from ..files.opening import paths_at
+from ..files.file_source import FileSource, paths_at
 from ..files.states import folded
 from ..formats.dates import parse_timestamp
 from ..formats.documents import parse_html

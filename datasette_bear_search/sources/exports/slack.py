@@ -20,8 +20,7 @@ from ...notes import Note, Tag
 from ...text.markdown import plain_text
 from ..base import SourceError, Unreadable, checked_option
 from ..files.archive import Archive
-from ..files.file_source import FileSource
-from ..files.opening import open_archive, paths_at
+from ..files.file_source import FileSource, open_archive, paths_at
 from ..formats.dates import timestamp_from_seconds
 from ..formats.markdown_metadata import as_markdown
 from ..formats.text import as_dict, as_dicts, as_text, load_json

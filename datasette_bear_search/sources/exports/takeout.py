@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from ...notes import Note
 from ..base import Incremental, Items, SourceError, Unchanged, Unreadable
+from ..files import file_source
 from ..files.archive import LARGEST_NOTE, MEGABYTE, Archive, File
-from ..files.file_source import FileSource
-from ..files.opening import MARKDOWN, MOST_TRIED, first_files, open_archive, open_inner, paths_at
+from ..files.file_source import FileSource, first_files, open_archive, open_inner, paths_at
 from ..formats.dates import first_timestamp, timestamp_from_seconds
 from ..formats.documents import Page, parse_html, parse_word
 from ..formats.keep import is_keep, keep_note
@@ -50,7 +50,7 @@ class Takeout(FileSource, Incremental):
             return True
         # A folder's name alone doesn't suffice: anybody may have a folder called Drive.
         if path.name != "Takeout" and "Takeout" not in (key.partition("/")[0] for key in inside):
-            if not inside or any(key.lower().endswith(MARKDOWN) for key in inside):
+            if not inside or any(key.lower().endswith(file_source.MARKDOWN) for key in inside):
                 return False
             found = first_files(location, lambda file: file.suffix == ".json")
             return any(len(content) < MEGABYTE and is_keep(content) for _, content in found)
@@ -143,7 +143,11 @@ def _keep_folders(archive: Archive) -> set[str]:
     tried = Counter[str]()
     for key, file in archive.files.items():
         folder = file.folder
-        if file.suffix == ".json" and folder not in found and tried[folder] < MOST_TRIED:
+        if (
+            file.suffix == ".json"
+            and folder not in found
+            and tried[folder] < file_source.MOST_TRIED
+        ):
             tried[folder] += 1
             with suppress(Unreadable):
                 found |= {folder} if is_keep(archive.read(key, largest=MEGABYTE)) else set()

@@ -21,8 +21,7 @@ from typing import IO, Any
 
 from ..base import Items, SourceError, Unreadable
 from ..files.archive import DOCUMENTS, LARGEST_ARCHIVE, MEGABYTE, SOFTWARE, Archive, File
-from ..files.file_source import FileSource
-from ..files.opening import is_zip, open_archive, open_inner
+from ..files.file_source import FileSource, is_zip, open_archive, open_inner
 from ..files.states import digest
 from ..folders import ParsedFile, front_matter
 from ..folders.links import LINKED
