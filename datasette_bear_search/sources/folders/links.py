@@ -39,7 +39,8 @@ class LinkResolver:
         self._by_path: dict[str, str] = {}
         # Last part of a path → (whether it is that of the note's folder, folded path, key).
         self._by_name: dict[str, list[tuple[bool, str, str]]] = {}
-        self._by_alias = {alias: key for key in aliases for alias in aliases[key].split(",")}
+        by_alias = ((alias, key) for key in sorted(aliases) for alias in aliases[key].split(","))
+        self._by_alias = dict(by_alias)
         self._by_folder: dict[str, str] = {}
         for key, name in names.items():
             path = folded(name)

@@ -19,6 +19,7 @@ from datasette_bear_search.notes import Note
 from datasette_bear_search.sources import folders
 from datasette_bear_search.sources.base import Incremental, SourceError, Unchanged, Unreadable
 from datasette_bear_search.sources.files import archive
+from datasette_bear_search.sources.folders import links
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 from tests.support.note_folders import by_key, link_keys, read, set_modified, vault, write_files
@@ -484,3 +485,10 @@ def test_the_date_in_a_files_name_is_when_it_was_created(
     (tmp_path / name).write_text("x")
     [note] = MarkdownFolder(tmp_path).read()
     assert (note.created or "")[:10] == (day or "")
+
+
+def test_an_alias_of_two_notes_means_the_same_one_in_every_run() -> None:
+    names = {"A.md": "A", "B.md": "B"}
+    aliases = dict.fromkeys(names, links.alias_hash("tea"))
+    for each in (aliases, dict(reversed(aliases.items()))):
+        assert links.LinkResolver(names, each).resolve("Tea", is_wiki=True) == "B.md"
