@@ -133,12 +133,9 @@ def table_query(path: Path, table: str, columns: Mapping[str, Sequence[str]]) ->
         raise SourceError(f"There is no table {table} in {path}. There are: {', '.join(tables)}.")
     names = {name.lower(): name for name in known}
     for option, given in columns.items():
-        for name in given:
-            if name.lower() not in names:
-                raise SourceError(
-                    f"The table {wanted} has no column {name} (--{option}). It has: "
-                    f"{', '.join(known)}."
-                )
+        if unknown := [name for name in given if name.lower() not in names]:
+            column, has = f"{unknown[0]} (--{option})", f"It has: {', '.join(known)}."
+            raise SourceError(f"The table {wanted} has no column {column}. {has}")
     keys = [names[name.lower()] for name in columns.get("key", ())]
     keys = keys or sorted(filter(known.get, known), key=lambda name: known[name])
     if not keys and tables[wanted]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -101,7 +101,15 @@ class Takeout(FileSource, Incremental):
         Files of unknown types are counted in ``others``.
         """
         items: dict[str, _Item] = {}
-        for prefix, archive in self._archives(stack):
+        archive = stack.enter_context(open_archive(self.path))
+        self.skipped += archive.skipped
+        # The location may be the folder Drive itself.
+        archives = [(f"{self.path.name}/" if self.path.is_dir() else "", archive)]
+        for key in filter(_PART.fullmatch, archive.files if self.path.is_dir() else ()):
+            part = stack.enter_context(open_inner(archive, key))
+            self.skipped += [f"{key}/{line}" for line in part.skipped]
+            archives.append(("", part))
+        for prefix, archive in archives:
             of_keep, of_drive = _keep_folders(archive), _drive_folders(archive, prefix)
             for path, file in archive.files.items():
                 place = prefix + path
@@ -123,18 +131,6 @@ class Takeout(FileSource, Incremental):
                 elif file.suffix == ".mbox":
                     items.setdefault(path, _Item(archive, file))
         return items
-
-    def _archives(self, stack: ExitStack) -> Iterator[tuple[str, Archive]]:
-        """Yield each archive of the export, after the prefix of the paths in it."""
-        archive = stack.enter_context(open_archive(self.path))
-        self.skipped += archive.skipped
-        # The location may be the folder Drive itself.
-        yield (f"{self.path.name}/" if self.path.is_dir() else ""), archive
-        for file in archive.files.values():
-            if self.path.is_dir() and _PART.fullmatch(file.key):
-                part = stack.enter_context(open_inner(archive, file.key))
-                self.skipped += [f"{file.key}/{line}" for line in part.skipped]
-                yield "", part
 
 
 def _keep_folders(archive: Archive) -> set[str]:
