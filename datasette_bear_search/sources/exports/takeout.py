@@ -139,11 +139,8 @@ def _keep_folders(archive: Archive) -> set[str]:
     tried = Counter[str]()
     for key, file in archive.files.items():
         folder = file.folder
-        if (
-            file.suffix == ".json"
-            and folder not in found
-            and tried[folder] < file_source.MOST_TRIED
-        ):
+        is_tried = folder in found or tried[folder] >= file_source.MOST_TRIED
+        if file.suffix == ".json" and not is_tried:
             tried[folder] += 1
             with suppress(Unreadable):
                 found |= {folder} if is_keep(archive.read(key, largest=MEGABYTE)) else set()
