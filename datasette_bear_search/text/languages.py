@@ -23,6 +23,7 @@ from ..sqlite import execute, sqlite3
 from .folding import RULES as FOLDING_RULES
 from .folding import is_normal, normalized, normalized_with_places, plain, without_accents
 from .markdown import without_html
+from .regional import in_one_spelling
 
 T = TypeVar("T")
 
@@ -87,7 +88,7 @@ _ACCENTS = re.compile("[\u0300-\u036f]")
 _TONES = 0xE000 - 0x0300  # from an accent to a letter for private use
 
 # Increase this when ``indexed`` returns other words for a text.
-_RULES = 6
+_RULES = 7
 # Words whose stems are cached, which takes some megabytes.
 CACHED_STEMS = 50_000
 
@@ -151,6 +152,8 @@ def _beyond_ascii(text: str) -> str:
 
 def _needs_cutting(text: str) -> bool:
     """Return whether FTS5 alone would find other words in a text than :func:`words` does."""
+    if in_one_spelling(text) is not text:
+        return True
     if text.isascii():
         return False
     others = _beyond_ascii(text)
@@ -189,8 +192,10 @@ def _indexed_forms(token: str, language: str | None) -> list[str]:
 
 @lru_cache(CACHED_STEMS)
 def _indexed_form(token: str, language: str | None) -> str:
+    if language not in SNOWBALL:
+        return in_one_spelling(without_accents(token))
     # The stemmers know letters such as æ and ł, so accents go last.
-    return without_accents(_stem(token.lower(), language) if language in SNOWBALL else token)
+    return without_accents(_stem(token.lower(), language))
 
 
 @lru_cache(CACHED_STEMS)
@@ -233,7 +238,7 @@ def indexed_note(text: T | str, language: str | None) -> T | str:
     if language in SNOWBALL or is_unspaced(text):
         return _indexed(text, language)
     # The same words, without cutting the text at each of them.
-    text = without_accents(text)
+    text = in_one_spelling(without_accents(text))
     return _SIGN.sub(_apart, text) if _has_signs(text) else text
 
 

@@ -449,11 +449,13 @@ def forest_words(n: int) -> Iterator[str]:
     if n < 166:
         yield "fir"  # in more than half of them
     if 200 <= n < 230:  # a ladder of notes in which a word counts less and less
-        yield from ["harbor", *["ash"] * (n - 200)]
+        yield from ["harbor", *["ash"] * (n - 195)]
     if 240 <= n < 252:
         yield "lantern"
     if 252 <= n < 264:
         yield "ferry"
+    if 264 <= n < 304:  # notes that are more and more about a word
+        yield from ["cove"] * (1 + n % 20)
 
 
 # From 10 to 76 degrees, so unevenly that no note has two neighbors at the same distance.
@@ -492,13 +494,13 @@ def test_question_needs_15_hundredths_of_the_normalizer(forest, far, monkeypatch
 @pytest.mark.parametrize(
     "words",
     [
-        ["harbor", "lantern"],
+        ["cove", "lantern"],
         ["lantern", "ferry"],
-        ["harbor", "lantern", "oak"],
+        ["cove", "harbor", "oak"],
         ["harbor", "lantern", "ferry", "oak"],
     ],
 )
-def test_note_needs_half_of_the_words_weight_or_a_third_of_the_normalizer(forest, far, words):
+def test_note_needs_half_of_the_words_weight_or_of_the_normalizer(forest, far, words):
     weights = {word: idf(word, FOREST) for word in words}
     having = {word: {*bm25([word], FOREST)} for word in words}
     half = sum(weights.values()) / 2
@@ -507,7 +509,7 @@ def test_note_needs_half_of_the_words_weight_or_a_third_of_the_normalizer(forest
         for note in FOREST
         if sum(weights[word] for word in words if note.title in having[word]) >= half
     }
-    enough = 0.35 * normalizer(words, FOREST)
+    enough = 0.5 * normalizer(words, FOREST)
     expected |= {title for title, score in bm25(words, FOREST).items() if score >= enough}
     hits = found(forest, " ".join(words))
     assert {title for title, hit in hits.items() if hit.is_found} == expected
@@ -515,13 +517,13 @@ def test_note_needs_half_of_the_words_weight_or_a_third_of_the_normalizer(forest
 
 def test_note_with_a_high_bm25_has_enough_but_not_for_an_identifier(forest, monkeypatch):
     monkeypatch.setattr(planner, "ENOUGH_BM25_SHARE", 0.3)
-    words = ["harbor", "lantern"]
+    words = ["cove", "lantern"]
     enough = 0.3 * normalizer(words, FOREST)
     expected = {title for title, score in bm25(words, FOREST).items() if score >= enough}
     hits = found(forest, " ".join(words), mode="keyword", limit=400)
     assert expected > {*bm25(["lantern"], FOREST)}
     assert {title for title, hit in hits.items() if hit.is_found} == expected
-    hits = found(forest, "harbor v2.11.0", mode="keyword", limit=400)
+    hits = found(forest, "cove v2.11.0", mode="keyword", limit=400)
     assert not any(hit.is_found for hit in hits.values())
 
 

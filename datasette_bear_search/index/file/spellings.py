@@ -1,15 +1,11 @@
-"""Other spellings of a typed word in the notes: informação for informacao, colour for color.
+"""Other spellings of a typed word in the notes: informação for informacao.
 
-Stemmers see the accents, so the stem of a word that is typed without them isn't the word's. Nor
-have British and American spellings the same stem.
+Stemmers see the accents, so the stem of a word that is typed without them isn't the word's.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
-from functools import cache
 
 from ...sqlite import read_value, sqlite3
 from ...text.folding import normalized, plain, typed_forms
@@ -55,12 +51,7 @@ def spellings(connection: sqlite3.Connection, word: str) -> list[str]:
     others = [other for (other,) in found if other != written]
     if not found and written == typed and len(typed) >= 2 * _ENDING:
         others = _with_known_ending(connection, typed)
-    regions = (
-        other
-        for other, root, own in regional(typed)
-        if (count := _count(connection, root)) and MOST_SHARE * count >= _count(connection, own)
-    )
-    return [*others, *regions]
+    return others
 
 
 def _with_known_ending(connection: sqlite3.Connection, typed: str) -> list[str]:
@@ -72,55 +63,3 @@ def _with_known_ending(connection: sqlite3.Connection, typed: str) -> list[str]:
         if plain(spelling[-length:]) == typed[-length:]
     }
     return [word for word in found if word != typed]
-
-
-# The other region's spelling is searched for unless the notes have the typed one so many times as
-# often: BM25 takes a spelling that few notes have for a word that tells much, and Cranfield, where
-# both occur, loses .003 nDCG@10.
-MOST_SHARE = 3
-
-# British and American spellings of one word: what comes before, the endings that are exchanged, and
-# what may follow. The words before are long or named, since "four" isn't "for", nor "filing"
-# "filling", nor "enter" the French "entre".
-_REGIONAL = (
-    (r"\w{3,}i", "s", "z", "e|e[drs]|ers|ings?|ations?|ational|ationally|able|ability"),
-    (r"\w{3,}y", "s", "z", "e|e[dr]|ers|ings?"),  # not analyses, of analysis
-    (
-        r"\w{2,}[^\W_aeou]|od",
-        "our",
-        "or",
-        "|s|ed|ings?|ers?|ful|fully|less|ites?|abl[ey]|al|ists?|hoods?|ly",
-    ),
-    (
-        r"\w*(?:cent|theat|m[ei]t|lit|fib|calib|spect|sab|lust|somb|meag|scept|och|manoeuv)",
-        "re",
-        "er",
-        "|s",
-    ),
-    (r"\w{2,}[aeiou]", "ll", "l", "ed|ings?|ers?"),
-    (r"\w{2,}", "logue", "log", "|s"),
-    (r"(?:def|off|lic|pret)en|practi", "c", "s", "e|e[drs]|ing"),
-)
-
-
-def regional(word: str) -> Iterator[tuple[str, str, str]]:
-    """Yield a word in another spelling of English, and the beginnings of that and of this one."""
-    for pattern, endings in _regional_patterns():
-        if match := pattern.fullmatch(word):
-            begins, own, after = match.groups()
-            [other] = endings - {own}
-            yield f"{begins}{other}{after}", f"{begins}{other}", f"{begins}{own}"
-
-
-@cache
-def _regional_patterns() -> list[tuple[re.Pattern[str], set[str]]]:
-    return [
-        (re.compile(rf"({before})({one}|{other})({after})"), {one, other})
-        for before, one, other, after in _REGIONAL
-    ]
-
-
-def _count(connection: sqlite3.Connection, beginning: str) -> int:
-    """Return how often notes have words with this beginning, each note counted once a word."""
-    sql = f"select ifnull(sum(doc), 0) from {WORD_VOCABULARY} where term >= ? and term < ?"
-    return int(read_value(connection, sql, [beginning, beginning + "\U0010ffff"]))

@@ -52,7 +52,6 @@ class ContentWord(NamedTuple):
     text: str
     match: str  # FTS5 expression for it in all forms
     weight: float  # inverse document frequency
-    is_known: bool  # whether any note has it
 
 
 class QueryWords:
@@ -179,7 +178,7 @@ class QueryWords:
         found: list[ContentWord] = []
 
         def add(text: str, match: str, having: int) -> None:
-            found.append(ContentWord(text, match, _idf(having, self._notes), having > 0))
+            found.append(ContentWord(text, match, _idf(having, self._notes)))
 
         with suppress(sqlite3.DatabaseError):
             for name in terms.identifiers:
