@@ -98,6 +98,7 @@ setup(
             "index/run/unrelated.txt",
             "search/redaction/secrets.yaml",
             "sources/exports/mail_labels.yaml",
+            "sources/formats/words.txt",
         ]
     },
     entry_points={

@@ -14,7 +14,7 @@ from ..index.file.sources import StoredSource
 from ..notes import Note, is_within
 from ..query.filters import FILTERS, Filters
 from ..sources.base import SourceError
-from ..sources.files.folder import SOFTWARE
+from ..sources.files.archive import SOFTWARE
 from ..sources.formats.markdown_metadata import suffix
 from ..sources.registry import open_source
 from ..sqlite import sqlite3

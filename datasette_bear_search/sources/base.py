@@ -6,7 +6,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from ..notes import ForeseenError, Note
 
@@ -38,6 +38,10 @@ class Unchanged:
     """A stand-in for a note that hasn't changed since it was last read."""
 
     key: str
+
+
+# What reading what has changed yields.
+Items: TypeAlias = Iterable[Note | Unchanged]
 
 
 class Source(Protocol):
@@ -85,9 +89,7 @@ class Incremental(Protocol):
                 yield note
 
     @abstractmethod
-    def read_changed(
-        self, known: Mapping[str, str], *, include_trashed: bool = False
-    ) -> Iterable[Note | Unchanged]:
+    def read_changed(self, known: Mapping[str, str], *, include_trashed: bool = False) -> Items:
         """Yield every note, or Unchanged if ``known`` has its stamp. Raise SourceError."""
         ...
 

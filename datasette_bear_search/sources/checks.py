@@ -35,7 +35,7 @@ def current_state(source: Source) -> str | None:
 
 def _all_are(kind: type, text: str, values: object) -> bool:
     return isinstance(values, tuple) and all(
-        isinstance(value, kind) and isinstance(getattr(value, text), str) for value in values
+        isinstance(value, kind) and isinstance(getattr(value, text, value), str) for value in values
     )
 
 
@@ -48,22 +48,14 @@ _RULES: tuple[tuple[str, Callable[[Any], object], str], ...] = (
     ("url stamp", lambda value: value is None or isinstance(value, str), "None or a text"),
     ("tags", lambda tags: _all_are(Tag, "name", tags), 'a tuple such as (Tag("work"),)'),
     ("links", lambda links: _all_are(Link, "key", links), 'a tuple such as (Link("key"),)'),
-    (
-        "attachment_names",
-        lambda names: isinstance(names, tuple) and all(isinstance(name, str) for name in names),
-        "a tuple of texts",
-    ),
+    ("attachment_names", lambda names: _all_are(str, "", names), "a tuple of texts"),
     (
         "created modified",
         lambda value: value is None or (isinstance(value, str) and _MOMENT.fullmatch(value)),
         "None or a date in UTC such as 2024-05-01T09:30:00Z",
     ),
     (_FLAGS, lambda value: isinstance(value, bool), "True or False"),
-    (
-        "todos_open todos_done",
-        lambda value: isinstance(value, int) and 0 <= value < 2**63,
-        "a number of to-dos",
-    ),
+    ("todos_open todos_done", lambda it: isinstance(it, int) and 0 <= it < 2**63, "a number"),
 )
 _CHECKS = [(each, valid, wanted) for names, valid, wanted in _RULES for each in names.split()]
 

@@ -25,9 +25,8 @@ def new_note_urls(
             urls.setdefault("Bear", f"bear://x-callback-url/create?{_query(values)}")
         elif source.kind == "obsidian":
             vault = source.options.get("vault") or PurePath(source.location).name
-            content = "\n\n".join(
-                filter(None, (" ".join(f"#{'-'.join(tag.split())}" for tag in tags), text))
-            )
+            words = " ".join(f"#{'-'.join(tag.split())}" for tag in tags)
+            content = "\n\n".join(filter(None, (words, text)))
             values = {"vault": str(vault), "name": _file_name(title), "content": content}
             urls.setdefault("Obsidian", f"obsidian://new?{_query(values)}")
     return urls

@@ -44,6 +44,10 @@ _WITHOUT_ZONE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?", re.A
 
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{1,30}://[^\s<>()\[\]\"'`]*[^\s<>()\[\]\"'`.,;:!?*_]")
 
+# Files with a record in each line, and the line in which Excel names the mark between columns.
+_LINES, _TABLES = (".jsonl", ".ndjson"), (".csv", ".tab", ".tsv")
+_SEPARATOR_LINE = re.compile(r"sep=(.)\n", re.IGNORECASE)
+
 # {content.text} in the option fields
 _PLACE = re.compile(r"\{([^{}]*)\}")
 
@@ -173,6 +177,7 @@ class JSONFile(Records):
 
     default_name = "json"
     records = "object"
+    suffixes: Collection[str] = (".json", *_LINES, *_TABLES)
 
     def __init__(
         self,
@@ -217,8 +222,6 @@ class JSONFile(Records):
                         field: _value(item | {"$file": key}, field, places)
                         for field, places in self.fields.items()
                     }
-
-    suffixes: Collection[str] = ()  # of the files to read; see below
 
     def _is_wanted(self, file: File) -> bool:
         return file.suffix in self.suffixes
@@ -278,12 +281,6 @@ def _table(content: bytes, wanted: Collection[str]) -> list[Any]:
         return [dict(zip(names, row)) for row in rows if row]
     except csv.Error as error:
         raise Unreadable(f"no valid CSV ({error})") from error
-
-
-_SEPARATOR_LINE = re.compile(r"sep=(.)\n", re.IGNORECASE)
-_TABLES = (".csv", ".tab", ".tsv")
-_LINES = (".jsonl", ".ndjson")
-JSONFile.suffixes = (".json", *_LINES, *_TABLES)
 
 
 def _root(place: str) -> str:

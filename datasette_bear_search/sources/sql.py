@@ -65,16 +65,18 @@ class SQLQuery(Records):
         return (dict(zip(names, row, strict=True)) for row in rows)
 
 
-# Parts of SQLite's and Python's messages about statements that aren't allowed here.
-_REFUSALS = re.compile(
-    "one statement|not authorized|authorization denied|prohibited|within a transaction"
-)
+# Parts of SQLite's and Python's messages about statements → what to tell people.
+_ADVICE = {
+    "interrupted": "The query of {path} took longer than {seconds:g} seconds. Make it faster, or"
+    " raise time_limit.",
+    "too big": "The query of {path} makes texts that are too long. Leave them out, or cut them with"
+    " substr().",
+    "one statement|not authorized|authorization denied|prohibited|within a transaction": "The query"
+    " of {path} is more than one SELECT that only reads ({words}). Nothing else is run.",
+}
 
 _READING = {
-    sqlite3.SQLITE_SELECT,
-    sqlite3.SQLITE_READ,
-    sqlite3.SQLITE_FUNCTION,
-    sqlite3.SQLITE_RECURSIVE,
+    getattr(sqlite3, f"SQLITE_{action}") for action in ("SELECT", "READ", "FUNCTION", "RECURSIVE")
 }
 
 
@@ -97,34 +99,19 @@ def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence
                 cursor = db.execute(sql)
                 return [column[0] for column in cursor.description or ()], cursor.fetchall()
         except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
-            words = str(error)
-            if "interrupted" in words:
-                raise SourceError(
-                    f"The query of {path} took longer than {seconds:g} seconds. Make it faster, or"
-                    " raise time_limit."
-                ) from error
-            if isinstance(error, MemoryError) or "too big" in words:
-                raise SourceError(
-                    f"The query of {path} makes texts that are too long. Leave them out, or cut"
-                    " them with substr()."
-                ) from error
-            if _REFUSALS.search(words):
-                raise SourceError(
-                    f"The query of {path} is more than one SELECT that only reads ({words})."
-                    " Nothing else is run."
-                ) from error
-            if readonly.is_about_the_file(words):
+            words = "too big" if isinstance(error, MemoryError) else str(error)
+            advice = next((_ADVICE[part] for part in _ADVICE if re.search(part, words)), "")
+            if not advice and readonly.is_about_the_file(words):
                 raise
-            raise SourceError(f"SQLite can't run the query of {path}: {words}.") from error
+            advice = advice or "SQLite can't run the query of {path}: {words}."
+            raise SourceError(advice.format(path=path, seconds=seconds, words=words)) from error
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:
-    if action in _READING and second not in ("load_extension", "zeroblob", "randomblob"):
-        return sqlite3.SQLITE_OK
+    reads = action in _READING and second not in ("load_extension", "zeroblob", "randomblob")
     # FTS5 runs this pragma to find out whether its index has changed.
-    if action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None:
-        return sqlite3.SQLITE_OK
-    return sqlite3.SQLITE_DENY
+    checks = action == sqlite3.SQLITE_PRAGMA and (first, second) == ("data_version", None)
+    return sqlite3.SQLITE_OK if reads or checks else sqlite3.SQLITE_DENY
 
 
 # The columns of a table that a note can be made of, as options of bear-index; --text is its body.
@@ -138,51 +125,38 @@ def table_query(path: Path, table: str, columns: Mapping[str, Sequence[str]]) ->
         is the primary key
     """
     with readonly.read_transaction(path) as db:
-        tables = [name for (name,) in db.execute(_TABLES_AND_VIEWS).fetchall()]
+        tables = dict(db.execute(_TABLES_AND_VIEWS).fetchall())  # name → whether it is a view
         wanted = next((name for name in tables if name.lower() == table.lower()), None)
         sql = "select name, pk from pragma_table_info(?)"
-        known = dict(db.execute(sql, [wanted]).fetchall()) if wanted else {}
-        [(is_view,)] = db.execute(
-            "select count(*) from sqlite_master where type = 'view' and name = ?", [wanted]
-        ).fetchall()
+        known = dict(db.execute(sql, [wanted]).fetchall())
     if wanted is None:
         raise SourceError(f"There is no table {table} in {path}. There are: {', '.join(tables)}.")
     names = {name.lower(): name for name in known}
     for option, given in columns.items():
-        for name in given:
-            if name.lower() not in names:
-                raise SourceError(
-                    f"The table {wanted} has no column {name} (--{option}). It has: "
-                    f"{', '.join(known)}."
-                )
+        if unknown := [name for name in given if name.lower() not in names]:
+            column, has = f"{unknown[0]} (--{option})", f"It has: {', '.join(known)}."
+            raise SourceError(f"The table {wanted} has no column {column}. {has}")
     keys = [names[name.lower()] for name in columns.get("key", ())]
     keys = keys or sorted(filter(known.get, known), key=lambda name: known[name])
-    if not keys and is_view:
+    if not keys and tables[wanted]:
         raise SourceError(f"{wanted} is a view. Say with --key which column identifies its rows.")
 
-    def joined(given: Sequence[str], between: str) -> str:
+    between = {"title": "' '", "text": "char(10) || char(10)"}
+    selected = {"key": "rowid", "title": "''"}
+    for option in TABLE_OPTIONS:
+        given = keys if option == "key" else columns.get(option, ())
         texts = [_identifier(names[name.lower()]) for name in given]
         if len(texts) > 1:
             texts = [f"coalesce({text}, '')" for text in texts]
-        return f" || {between} || ".join(texts)
-
-    body = "char(10) || char(10)"
-    selected = {
-        "key": joined(keys, "','") if keys else "rowid",
-        "title": joined(columns.get("title", ()), "' '") or "''",
-        "body": joined(columns["text"], body),
-        **{
-            option: joined(columns[option], "','")
-            for option in ("created", "modified", "tags", "url")
-            if columns.get(option)
-        },
-    }
+        if texts:
+            mark = between.get(option, "','")
+            selected["body" if option == "text" else option] = f" || {mark} || ".join(texts)
     listed = ", ".join(f"{value} as {name}" for name, value in selected.items())
     return wanted, f"select {listed} from {_identifier(wanted)}"
 
 
 _TABLES_AND_VIEWS = """
-select name from sqlite_master
+select name, type = 'view' from sqlite_master
 where type in ('table', 'view') and name not like 'sqlite^_%' escape '^'
 order by name
 """

@@ -18,7 +18,7 @@ from datasette_bear_search.index.run import changes
 from datasette_bear_search.index.run import text as text_run
 from datasette_bear_search.sources import folders
 from datasette_bear_search.sources.base import SourceError
-from datasette_bear_search.sources.files.folder import Folder
+from datasette_bear_search.sources.files.archive import Folder
 from tests.support.exports import SLACK, bundle, docx, folder_of, paragraph, says, zip_of
 from tests.support.index_files import ids
 from tests.support.other_tools import EXAMPLES

@@ -340,7 +340,7 @@ def test_two_notes_of_the_same_key_are_one_and_a_line(index, journal, sidecar_pa
         ({"created": "last year"}, "the created 'last year'; it must be None or a date in UTC"),
         ({"modified": 5}, "the modified 5; it must be None or a date in UTC"),
         ({"pinned": "yes"}, "the pinned 'yes'; it must be True or False"),
-        ({"todos_open": 2**64}, "it must be a number of to-dos"),
+        ({"todos_open": 2**64}, "it must be a number"),
         ({"url": b"x"}, "the url b'x'; it must be None or a text"),
         (None, "None where a Note belongs"),
     ],

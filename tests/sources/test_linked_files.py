@@ -15,7 +15,7 @@ from datasette_bear_search.notes import Note
 from datasette_bear_search.sources.base import SourceError, Unchanged, Unreadable
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear.backup import BearBackup
-from datasette_bear_search.sources.files.opening import open_below
+from datasette_bear_search.sources.files.file_source import open_below
 from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,13 +28,11 @@ from ..formats.text import decode_damaged
 DATABASE_NAME = "database.sqlite"
 
 # Where Bear keeps its notes, below the home folder: since version 1.6, before that, and originally.
+_CONTAINER = "Library/Containers/net.shinyfrog.bear/Data"
 LOCATIONS = (
     "Library/Group Containers/9K33E3U3T4.net.shinyfrog.bear/Application Data/database.sqlite",
-    "Library/Containers/net.shinyfrog.bear/Data/Documents/Application Data/database.sqlite",
-    (
-        "Library/Containers/net.shinyfrog.bear/Data/Library/Application Support"
-        "/net.shinyfrog.bear/database.sqlite"
-    ),
+    f"{_CONTAINER}/Documents/Application Data/database.sqlite",
+    f"{_CONTAINER}/Library/Application Support/net.shinyfrog.bear/database.sqlite",
 )
 
 NOTE_URL = "bear://x-callback-url/open-note?id="
@@ -129,16 +127,16 @@ class BearLibrary(FileSource):
     def _files_root(self) -> Path:
         return (self.path if self.path.is_dir() else self.path.parent) / "Local Files"
 
-    def _file_fields(self, files: Iterable[_BearFile]) -> dict[str, Any]:
+    def _file_fields(self, files: Iterable[Sequence[Any]]) -> dict[str, Any]:
         root, linked, texts = self._files_root(), [], {}
-        for name, text, key in files:
-            # Even if the file isn't on this machine, Bear's database may have its text.
-            for place in (f"{folder}/{key}/{name}" for folder in ("Note Images", "Note Files")):
-                if (stamp := file_state(root / place)) != "none":
+        for name, text, key in (map(_text, file) for file in files):
+            place = f"{key}/{name}"
+            for folder in ("Note Images", "Note Files"):
+                if (stamp := file_state(root / folder / key / name)) != "none":
+                    place = f"{folder}/{key}/{name}"
                     linked.append(LinkedFile(name, place, stamp))
                     break
-            else:
-                place = f"{key}/{name}"
+            # Even if the file isn't on this machine, Bear's database may have its text.
             texts[place] = name, text
         return self._with_files(linked, texts)
 
@@ -155,10 +153,10 @@ class _LibraryRows(NamedTuple):
     # Nothing is checked: any value can be null, and texts are bytes. Notes and tags are identified
     # by their Z_PK, which is only valid within this database.
     notes: list[Any]
-    tags: dict[int, Any]  # tag → title
+    tags: list[tuple[int, Any]]  # tag, title
     tagged: list[tuple[int, int]]  # note, tag
     pinned: list[tuple[int, int]]  # note, tag that it is pinned in
-    files: list[tuple[int, Any, Any, Any]]  # note, recognized text, file's name and id
+    files: list[tuple[int, Any, Any, Any]]  # note, file's name, recognized text and id
     links: list[tuple[int, int, Any]]  # note, the note that it links to, that note's title
 
 
@@ -185,7 +183,7 @@ from {ZSFNOTETAG}
 """
 
 _FILES = """
-select ZNOTE, ZSEARCHTEXT, ZFILENAME, ZUNIQUEIDENTIFIER
+select ZNOTE, ZFILENAME, ZSEARCHTEXT, ZUNIQUEIDENTIFIER
 from {ZSFNOTEFILE}
 where coalesce(ZUNUSED, 0) = 0
 and coalesce(ZPERMANENTLYDELETED, 0) = 0
@@ -210,7 +208,7 @@ def _fetch(db: sqlite3.Connection, *, include_trashed: bool) -> _LibraryRows:
     links += [(*pair, None) for pair in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES", "SFNote")]
     return _LibraryRows(
         notes=_rows(db, _NOTES, [include_trashed]),
-        tags=dict(_rows(db, _TAGS)),
+        tags=_rows(db, _TAGS),
         tagged=_pairs(db, "NOTES", "TAGS", "SFNoteTag"),
         pinned=_pairs(db, "PINNEDNOTES", "PINNEDINTAGS", "SFNoteTag"),
         files=_rows(db, _FILES),
@@ -246,39 +244,24 @@ def _pairs(db: sqlite3.Connection, left: str, right: str, other: str) -> list[tu
 
     ``left`` and ``right`` are its columns without the numbers, and ``right`` is also the table's
     whole name without the number: Z_5PINNEDINTAGS is another relation than Z_5TAGS. If several
-    tables qualify, Core Data's entity numbers decide, then the number of rows that match.
+    tables qualify, Core Data's number of notes decides; without it, pairs of nothing don't count.
     """
     if not _columns(db, f"Z{other.upper()}"):
         return []
     joins = []
     for (table,) in db.execute("select name from sqlite_master where type = 'table'").fetchall():
-        if not re.fullmatch(f"Z_[0-9]+{right}", table):
-            continue
-        columns = _columns(db, table)
-        lefts = [name for name in columns if re.fullmatch(f"Z_[0-9]+{left}", name)]
-        rights = [name for name in columns if re.fullmatch(f"Z_[0-9]+{right}", name)]
-        if len(lefts) == len(rights) == 1:
+        ends = [re.compile(f"Z_[0-9]+{end}") for end in (left, right)]
+        lefts, rights = ([*filter(end.fullmatch, _columns(db, table))] for end in ends)
+        if ends[1].fullmatch(table) and len(lefts) == len(rights) == 1:
             joins.append((table, lefts[0], rights[0]))
-    if not joins:
-        return []
-    numbers = {}
+    registered = ""
     if {"Z_ENT", "Z_NAME"} <= _columns(db, "Z_PRIMARYKEY"):
-        numbers = dict(db.execute("select Z_NAME, Z_ENT from Z_PRIMARYKEY").fetchall())
-    note = f"Z_{numbers.get('SFNote')}"
-    registered = (f"{note}{right}", f"{note}{left}", f"Z_{numbers.get(other)}{right}")
-
-    def fit(join: tuple[str, str, str]) -> tuple[bool, int]:
-        table, notes, others = join
-        sql = f"""
-        select count(*)
-        from {table}
-        where {notes} in (select Z_PK from ZSFNOTE)
-        and {others} in (select Z_PK from Z{other.upper()})
-        """
-        return join == registered, db.execute(sql).fetchone()[0]
-
-    table, notes, others = max(joins, key=fit) if len(joins) > 1 else joins[0]
-    return db.execute(f"select {notes}, {others} from {table}").fetchall()
+        sql = "select Z_ENT from Z_PRIMARYKEY where Z_NAME = 'SFNote'"
+        registered = "".join(f"Z_{number}{right}" for (number,) in db.execute(sql).fetchall())
+    pairs = []
+    for table, notes, others in [join for join in joins if join[0] == registered] or joins:
+        pairs += db.execute(f"select {notes}, {others} from {table}").fetchall()
+    return pairs
 
 
 # --- Rows → notes
@@ -289,82 +272,57 @@ _COUNTS_OF_TEXT = ("todos_open", "todos_done")
 
 
 def _notes(
-    rows: _LibraryRows, file_fields: Callable[[Iterable[_BearFile]], dict[str, Any]]
+    rows: _LibraryRows, file_fields: Callable[[Iterable[Sequence[Any]]], dict[str, Any]]
 ) -> Iterator[Note]:
     """Yield the notes, and free their rows to save memory."""
     keys: dict[int, str] = {}
+    titles: dict[int, Any] = {}
     newest: dict[str, Any] = {}
     for row in rows.notes:
         if key := _text(row["key"]):
-            keys[row["pk"]] = key
+            keys[row["pk"]], titles[row["pk"]] = key, row["title"]
             rival = newest.get(key, row)
             if (_date(row["modified"]) or "") >= (_date(rival["modified"]) or ""):
                 newest[key] = row
-
-    readable = {row["pk"] for row in newest.values() if not row["encrypted"]}
-    tags = _tags_by_note(rows)
-    links = _links_by_note(rows, keys, readable)
-    files = _files_by_note(rows, readable)
     rows.notes.clear()
+    names = {pk: _text(title) for pk, title in rows.tags}
+    # Two tags can have the same name; the note is pinned in both if it is pinned in either.
+    pinned = {(note, names.get(tag)) for note, tag in rows.pinned}
+    tagged, links, files = _by_note(rows.tagged), _by_note(rows.links), _by_note(rows.files)
     for key in list(newest):
         row = newest.pop(key)
         pk, text = row["pk"], _text(row["text"])
         title = _text(row["title"]).strip() or first_line(text)
+        tags = {name for (tag,) in tagged.get(pk, ()) if (name := names.get(tag))}
         facts: dict[str, Any] = {name: bool(row[name]) for name in _FLAGS}
         if not row["encrypted"]:  # otherwise facts about the text are as secret as the text
             facts |= {name: bool(row[name]) for name in _FLAGS_OF_TEXT}
             counts = {name: row[name] for name in _COUNTS_OF_TEXT if isinstance(row[name], int)}
             facts |= {name: max(count, 0) for name, count in counts.items()}
+            # One link for each other note, in the order of the text.
+            linked: dict[str, Link] = {}
+            for target, label in links.get(pk, ()):
+                if (other := keys.get(target, key)) != key:
+                    linked.setdefault(other, Link(other, _text(label) or _text(titles[target])))
+            facts |= {"links": tuple(linked.values()), **file_fields(files.get(pk, ()))}
         yield Note(
             key=key,
             title=title,
             body=without_title_line(text, title),
-            tags=tags.get(pk, ()),
-            links=links.get(pk, ()),
+            tags=tuple(Tag(name, pinned=(pk, name) in pinned) for name in sorted(tags)),
             created=_date(row["created"]),
             modified=_date(row["modified"]),
             url=NOTE_URL + quote(key, safe=""),
             **facts,
-            **file_fields(files.get(pk, ())),
         )
 
 
-def _tags_by_note(rows: _LibraryRows) -> dict[int, tuple[Tag, ...]]:
-    names = {pk: _text(title) for pk, title in rows.tags.items()}
-    # Two tags can have the same name; the note is pinned in both if it is pinned in either.
-    pinned = {(note, names.get(tag)) for note, tag in rows.pinned}
-    tagged: defaultdict[int, set[str]] = defaultdict(set)
-    for note, tag in rows.tagged:
-        if name := names.get(tag):
-            tagged[note].add(name)
-    return {
-        note: tuple(Tag(name, pinned=(note, name) in pinned) for name in sorted(tagged[note]))
-        for note in tagged
-    }
-
-
-def _links_by_note(
-    rows: _LibraryRows, keys: dict[int, str], readable: set[int]
-) -> dict[int, tuple[Link, ...]]:
-    """Return each note's links, one for each other note, in the order of the text."""
-    titles = {row["pk"]: row["title"] for row in rows.notes}
-    links: defaultdict[int, dict[str, Link]] = defaultdict(dict)
-    for note, target, title in rows.links:
-        if note in readable and target in keys and keys[target] != keys[note]:
-            link = Link(keys[target], _text(title) or _text(titles[target]))
-            links[note].setdefault(link.key, link)
-    return {note: tuple(by_key.values()) for note, by_key in links.items()}
-
-
-_BearFile = tuple[str, str, str]  # name, recognized text, id
-
-
-def _files_by_note(rows: _LibraryRows, readable: set[int]) -> dict[int, list[_BearFile]]:
-    files: defaultdict[int, list[_BearFile]] = defaultdict(list)
-    for note, recognized, name, key in rows.files:
-        if note in readable:
-            files[note].append((_text(name), _text(recognized), _text(key)))
-    return files
+def _by_note(rows: Iterable[Sequence[Any]]) -> Mapping[int, list[list[Any]]]:
+    """Return the rest of each row by its first column."""
+    found = defaultdict[int, list[list[Any]]](list)
+    for note, *rest in rows:
+        found[note].append(rest)
+    return found
 
 
 def _text(value: object) -> str:

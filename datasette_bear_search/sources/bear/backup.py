@@ -12,16 +12,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
 from ...notes import Link, LinkedFile, Note, Tag, short_title, without_title_line
 from ...text.markdown import WIKI_LINK
 from ..base import SourceError, Unreadable
-from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File
-from ..files.file_source import FileSource
-from ..files.folder import Folder
-from ..files.opening import open_archive, open_inner, paths_at
+from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File, Folder
+from ..files.file_source import FileSource, open_archive, open_inner, paths_at
 from ..formats.dates import parse_timestamp, timestamp_from_seconds
 from ..formats.markdown_metadata import extract_metadata, suffix, without_code
 from ..formats.text import as_dict, as_text, decode, load_json
@@ -39,6 +38,7 @@ _HEAD = 4096
 
 # A TextBundle's text, in a folder with this suffix or at the top. In assets/ are attachments.
 _TEXT = re.compile(r"(?P<folder>|(?:.*/)?[^/]*\.textbundle/)text\.[a-z]+", re.IGNORECASE)
+_IN_BUNDLE = re.compile(r".*\.textbundle/|assets/", re.IGNORECASE | re.DOTALL)
 _INFO = "info.json"
 _ASSETS = "assets/"
 
@@ -75,10 +75,33 @@ class BearBackup(FileSource):
             if note is None or (note.trashed and not include_trashed):
                 continue
             try:
-                note = _with_text(note, bundle, keys)
-                yield replace(note, **self._with_files([*_linked_files(note, bundle)]))
+                yield self._with_text(note, bundle, keys)
             except Unreadable as reason:
                 self.skipped.append(f"{bundle.place}: {reason}")
+
+    def _with_text(self, note: Note, bundle: _Bundle, keys: Mapping[str, str]) -> Note:
+        if note.encrypted:
+            return replace(note, tags=())
+        text = decode(bundle.archive.read(bundle.text_key, largest=LARGEST_NOTE))
+        title = first_line(text) or ("" if note.url else bundle.name)
+        body = without_title_line(text, title)
+        found = extract_metadata(body)
+        files = bundle.archive.files
+        linked = [
+            LinkedFile(path, bundle.root + file.key, file.stamp)
+            for path, _ in found.links
+            if path.startswith(_ASSETS) and (file := files.get(bundle.folder + path))
+        ]
+        pinned = {tag.name.lower() for tag in note.tags}
+        return replace(
+            note,
+            title=title,
+            body=body,
+            tags=tuple(Tag(name, pinned=name.lower() in pinned) for name in tags(text)),
+            links=tuple(link for link in links(text, keys) if link.key != note.key),
+            **found.note_fields(),
+            **self._with_files(linked),
+        )
 
     def _newest(self) -> dict[str, tuple[str, Note]]:
         """Return key → (place, note without its text); of several versions, only the newest."""
@@ -146,11 +169,8 @@ class _Bundle:
 
 def _bundles_in(archive: Archive, prefix: str, container: str) -> Iterator[_Bundle]:
     for key in archive.files:
-        match = _TEXT.fullmatch(key)
-        if match is None:
-            continue
-        folder = match["folder"]
-        if folder or _INFO in archive.files:
+        if (match := _TEXT.fullmatch(key)) and (match["folder"] or _INFO in archive.files):
+            folder = match["folder"]
             name = os.path.splitext(os.path.basename(folder.rstrip("/") or container))[0]
             place = (prefix + folder).rstrip("/") or container
             yield _Bundle(archive, folder, key, prefix, place, name)
@@ -164,17 +184,11 @@ def _inner_archives(archive: Archive, skipped: list[str]) -> list[File]:
     """
     if _INFO in archive.files:  # this is a bundle; archives in it are attachments
         return []
-    own = [
-        file
-        for key, file in archive.files.items()
-        if f"{BUNDLE}/" not in key.lower() and not key.startswith(_ASSETS)
-    ]
+    own = [file for key, file in archive.files.items() if not _IN_BUNDLE.match(key)]
     if not isinstance(archive, Folder):
         return [file for file in own if file.suffix in (PACK, BACKUP, OLD_BACKUP, ".zip")]
-    backups = sorted(
-        (file for file in own if file.suffix in (BACKUP, OLD_BACKUP)),
-        key=lambda file: file.modified,
-    )
+    backups = [file for file in own if file.suffix in (BACKUP, OLD_BACKUP)]
+    backups.sort(key=attrgetter("modified"))
     for older in backups[:-1]:
         skipped.append(f"{older.key}: older than {backups[-1].key}; only the newest backup is read")
     return [file for file in own if file.suffix == PACK] + backups[-1:]
@@ -227,30 +241,6 @@ def _version(note: Note) -> tuple[str, bool]:
     return note.modified or "", note.encrypted
 
 
-def _with_text(note: Note, bundle: _Bundle, keys: Mapping[str, str]) -> Note:
-    if note.encrypted:
-        return replace(note, tags=())
-    text = decode(bundle.archive.read(bundle.text_key, largest=LARGEST_NOTE))
-    title = first_line(text) or ("" if note.url else bundle.name)
-    body = without_title_line(text, title)
-    pinned = {tag.name.lower() for tag in note.tags}
-    return replace(
-        note,
-        title=title,
-        body=body,
-        tags=tuple(Tag(name, pinned=name.lower() in pinned) for name in tags(text)),
-        links=tuple(link for link in links(text, keys) if link.key != note.key),
-        **extract_metadata(body).note_fields(),
-    )
-
-
-def _linked_files(note: Note, bundle: _Bundle) -> Iterator[LinkedFile]:
-    for link in extract_metadata(note.body).links:
-        file = bundle.archive.files.get(bundle.folder + link.path)
-        if file and link.path.startswith(_ASSETS) and not note.encrypted:
-            yield LinkedFile(link.path, bundle.root + bundle.folder + link.path, file.stamp)
-
-
 # --- Facts that Bear reads from a text. In Bear's database, they are in columns.
 
 # #tag, #work/projects, #two words#: after whitespace. A tag of several words ends after a word.
@@ -260,7 +250,10 @@ _PUNCTUATION = ".,;:!?…)]}>'\"’”»*_~`|。，、；：！？）】」』"
 # A color, as in CSS. Words such as #facade are tags.
 _COLOR = re.compile(r"(?=[a-f]*\d)(?:[\da-f]{3}|[\da-f]{6}|[\da-f]{8})", re.IGNORECASE)
 
-_BEAR_LINK = re.compile(r"\[([^\[\]\n]*)\]\((bear://x-callback-url/open-note\?[^()\s]+)\)")
+_NOTE_LINK = re.compile(
+    WIKI_LINK.pattern
+    + r"|\[(?P<words>[^\[\]\n]*)\]\((?P<address>bear://x-callback-url/open-note\?[^()\s]+)\)"
+)
 
 
 def tags(text: str) -> list[str]:
@@ -285,20 +278,13 @@ def links(text: str, keys: Mapping[str, str]) -> list[Link]:
     :param keys: the keys of the existing notes, by title and by key
     """
     prose, _ = without_code(text)
-    found: list[tuple[int, str, str]] = []  # position, key, label
-    for match in WIKI_LINK.finditer(prose):
-        title = match["target"].strip()
-        while (
-            title and short_title(title) not in keys
-        ):  # [[Title/Heading]], or a title with a "/" in it
-            title = title.rpartition("/")[0].strip()
-        if title:
-            found.append((match.start(), keys[short_title(title)], title))
-    for match in _BEAR_LINK.finditer(prose):
-        for key in parse_qs(urlsplit(match[2]).query).get("id", ()):
-            if key in keys:
-                found.append((match.start(), key, match[1]))
     by_key: dict[str, Link] = {}
-    for _, key, label in sorted(found):
-        by_key.setdefault(key, Link(key, label))
+    for match in _NOTE_LINK.finditer(prose):
+        title = (match["target"] or "").strip()
+        # [[Title/Heading]], or a title with a "/" in it
+        while title and short_title(title) not in keys:
+            title = title.rpartition("/")[0].strip()
+        ids = parse_qs(urlsplit(match["address"] or "").query).get("id", [])
+        for key in [keys[short_title(title)]] if title else filter(keys.__contains__, ids):
+            by_key.setdefault(key, Link(key, title or match["words"]))
     return list(by_key.values())

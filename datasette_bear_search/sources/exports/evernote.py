@@ -11,14 +11,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from html import unescape
+from itertools import chain
 from pathlib import Path
 from xml.parsers import expat
 
 from ...notes import NEXT_FILE, Link, Note
 from ..base import Unreadable
 from ..files.archive import LARGEST_NOTE, OTHER_NOTES, Archive, File
-from ..files.file_source import FileSource
-from ..files.opening import paths_at
+from ..files.file_source import FileSource, paths_at
 from ..formats.dates import parse_timestamp
 from ..formats.documents import parse_html
 from ..formats.markdown_metadata import note_from_markdown, suffix
@@ -34,10 +34,9 @@ _PART = re.compile(
 )
 _NOT_IN_XML = bytes(code for code in range(32) if code not in b"\t\n\r")
 
-# Where notes begin and end, outside of the data of files.
-_MARK = re.compile(
-    rb"(?P<start><note>|<note\s[^<>]*>)|(?P<end></note\s*>)|(?P<data><data\b[^<>]*>)"
-)
+# The data of a file, where a note begins, and where it ends.
+_DATA = re.compile(rb"(<data\b[^<>]*>)[^<]+")
+_START, _END = re.compile(rb"(?=<note[>\s])"), re.compile(rb"</note\s*>")
 LONGEST_TAG = 200
 _CDATA = re.compile(r"\]\]>|<!\[CDATA\[")
 _ENCRYPTED = re.compile(r"<en-crypt\b[^<>]*>[^<>]*")
@@ -118,6 +117,8 @@ class EvernoteExport(FileSource):
         for label in _LINK.findall(body):  # prefer a note in the same notebook
             if other := keys.get(f"{fields['notebook'][0]}/{label}") or keys.get(label):
                 linked[label] = other
+        # Turn links between notes into wiki links, which other programs understand.
+        body = _LINK.sub(lambda it: f"[[{it[1]}]]" if it[1] in linked else it[0], body)
         texts = [
             " ".join(word for weight, word in found if int(weight[:3]) >= LEAST_PROBABILITY)
             for found in map(_RECOGNIZED.findall, fields["resource/recognition"])
@@ -125,10 +126,7 @@ class EvernoteExport(FileSource):
         are_images = [mime.startswith("image/") for mime in fields["resource/mime"]]
         return note_from_markdown(
             key,
-            # Turn links between notes into wiki links, which other programs understand.
-            _LINK.sub(
-                lambda link: f"[[{link[1]}]]" if link[1] in linked else link[0], body
-            ).strip(),
+            body.strip(),
             title=title,
             tags=[*fields["tag"], *fields["notebook"]],
             links=tuple(Link(other, label) for label, other in linked.items() if other != key),
@@ -167,36 +165,14 @@ def _parsed(chunks: Iterator[bytes], skipped: list[str]) -> Iterator[dict[str, l
 
 def _cut(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield each note's XML without its files, which may be of any size."""
-    parts: list[bytes] = []  # of the note so far
-    rest, is_data, size = b"", False, 0
-    for chunk in chunks:
-        rest += chunk
-        position = 0
-        while True:
-            if is_data:  # base64, up to the next tag
-                end = rest.find(b"<", position)
-                position, is_data = (len(rest), True) if end < 0 else (end, False)
-            mark = _MARK.search(rest, position)
-            # A tag may go on in the next chunk.
-            end = mark.end() if mark else max(position, len(rest) - LONGEST_TAG)
-            if mark and mark["start"]:
-                if parts:  # without an end
-                    yield b"".join([*parts, rest[position : mark.start()]])
-                parts, size = [mark[0]], 0
-            elif parts and size < LARGEST_NOTE:
-                parts.append(rest[position:end])
-                size += end - position
-            position = end
-            if mark is None:
-                break
-            is_data = bool(mark["data"])
-            if mark["end"] and parts:
-                # Of a note that is too large, the end is missing.
-                yield b"".join(parts)
-                parts = []
-        rest = rest[position:]
-    if parts:
-        yield b"".join([*parts, rest])
+    rest = b""
+    for chunk in chain(chunks, [b"<note>"]):
+        before, *notes = _START.split(_DATA.sub(rb"\1", rest + chunk))
+        for note in notes[:-1]:
+            yield note[: end.end()] if (end := _END.search(note)) else note
+        rest = notes[-1] if notes else before[-LONGEST_TAG:]
+        if len(rest) > LARGEST_NOTE:  # of what is left out, keep what may be half a tag
+            rest = rest[:LARGEST_NOTE] + rest[LARGEST_NOTE:][-LONGEST_TAG:]
 
 
 def _fields(note: str) -> dict[str, list[str]]:

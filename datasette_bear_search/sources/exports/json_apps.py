@@ -1,6 +1,6 @@
 """Exports that are JSON or CSV: of Day One, Simplenote, Standard Notes and Raindrop.
 
-Each is :class:`JSONFile` with the fields of one app, which recognizes them in a file. The formats:
+Each is :class:`JSONFile` with the fields of one app (words.txt), recognized in a file. The formats:
 https://dayoneapp.com/guides/tips-and-tutorials/exporting-entries/,
 https://simplenote.com/help/, https://standardnotes.com/help/backups and
 https://help.raindrop.io/backups.
@@ -10,27 +10,28 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from ..base import SourceError, Unreadable
 from ..files.archive import File
-from ..files.opening import first_files
-from ..formats.text import as_dict, as_dicts, as_text, load_json
+from ..files.file_source import first_files
+from ..formats.text import as_dict, as_dicts, as_text, load_json, word_lists
 from ..records import JSONFile, load
 from .mail import role_of
 
 
 class _App(JSONFile):
-    mapping: ClassVar[Mapping[str, str | Sequence[str]]]
     title = ""
     suffixes: Collection[str] = (".json",)
     marks: tuple[bytes, ...] = ()  # all of these are in such a file
 
     def __init__(self, location: Path | str, name: str = "", **options: Any) -> None:
-        super().__init__(location, name, **{"fields": self.mapping, "app": self.title, **options})
+        pairs = (word.split("=", 1) for word in word_lists()[self.default_name])
+        fields = {field: places.split("|") for field, places in pairs}
+        super().__init__(location, name, **{"fields": fields, "app": self.title, **options})
 
     @classmethod
     def reads(cls, location: str) -> bool:
@@ -55,11 +56,6 @@ class DayOne(_App):
 
     default_name, title = "day-one", "Day One"
     marks = (b'"entries"', b'"metadata"')
-    mapping: ClassVar[Mapping[str, str | Sequence[str]]] = {
-        **{"key": "uuid", "body": "text", "created": "creationDate", "modified": "modifiedDate"},
-        **{"tags": ["tags", "location.placeName"], "pinned": "starred"},
-        "url": "dayone://view?entryId={uuid}",
-    }
 
     @staticmethod
     def items_in(loaded: Any) -> list[dict[str, Any]]:
@@ -73,11 +69,6 @@ class Simplenote(_App):
 
     default_name, title = "simplenote", "Simplenote"
     marks = (b'"activeNotes"',)
-    mapping: ClassVar[Mapping[str, str | Sequence[str]]] = {
-        **{"key": "id", "body": "content", "created": "creationDate", "modified": "lastModified"},
-        **{"tags": "tags", "pinned": "pinned", "trashed": "deleted"},
-        "url": "simplenote://note/{id}",
-    }
 
     @staticmethod
     def items_in(loaded: Any) -> list[dict[str, Any]]:
@@ -93,11 +84,6 @@ class StandardNotes(_App):
     default_name, title = "standard-notes", "Standard Notes"
     suffixes = (".json", ".txt")
     marks = (b'"items"', b'"content_type"')
-    mapping: ClassVar[Mapping[str, str | Sequence[str]]] = {
-        **{"key": "uuid", "title": "content.title", "body": "text", "created": "created_at"},
-        **{"modified": ["facts.client_updated_at", "updated_at"], "tags": "tags"},
-        **{"pinned": "facts.pinned", "archived": "facts.archived", "trashed": "content.trashed"},
-    }
 
     def _is_wanted(self, file: File) -> bool:
         # Beside the backup, the zip file has each note as a text without its facts.
@@ -137,21 +123,14 @@ class Raindrop(_App):
     default_name, title = "raindrop", "Raindrop.io"
     suffixes = (".csv",)
     marks = (b"excerpt", b"folder", b"url")
-    mapping: ClassVar[Mapping[str, str | Sequence[str]]] = {
-        **{"key": "id", "title": "title", "body": ["note", "excerpt", "highlights", "url"]},
-        **{"created": "created", "tags": ["tags", "folder"], "pinned": "favorite", "url": "url"},
-        "trashed": "trashed",
-    }
 
     @staticmethod
     def items_in(loaded: Any) -> list[dict[str, Any]]:
         rows = as_dicts(loaded)
         is_own = rows and {"id", "excerpt", "folder", "url"} <= rows[0].keys()
-        return [
-            row | {"trashed": role_of(as_text(row.get("folder"))) == "trash"}
-            for row in rows
-            if is_own
-        ]
+        if not is_own:
+            return []
+        return [it | {"trashed": role_of(as_text(it.get("folder"))) == "trash"} for it in rows]
 
 
 def _path(tag: str, names: Mapping[str, str], parents: Mapping[str, str], depth: int = 9) -> str:
@@ -165,7 +144,7 @@ def _text_of(text: str) -> str:
     if not text.startswith('{"root"'):
         return text
     with suppress(RecursionError, Unreadable):
-        return _words(as_dict(as_dict(load_json(text.encode())).get("root"))).strip()
+        return _words(as_dict(as_dict(load_json(text)).get("root"))).strip()
     return text
 
 

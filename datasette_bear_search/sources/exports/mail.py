@@ -24,21 +24,25 @@ from typing import NamedTuple
 from zlib import crc32
 
 from ...notes import Note
-from ..base import Incremental, Unchanged, Unreadable
+from ..base import Incremental, Items, Unchanged, Unreadable
 from ..files.archive import MEGABYTE, OTHER_NOTES, Archive, File
-from ..files.file_source import FileSource
-from ..files.opening import paths_at
+from ..files.file_source import FileSource, paths_at
 from ..files.states import folded
 from ..formats.dates import parse_timestamp
 from ..formats.documents import parse_html
 from ..formats.markdown_metadata import as_markdown, note_from_markdown, suffix, title_of
-from ..formats.text import decode, is_encoding, storable
+from ..formats.text import decode, is_encoding, storable, word_lists
 
 SUFFIX, MESSAGE = ".mbox", ".eml"
 # https://cr.yp.to/proto/maildir.html: the name of a file ends with flags, such as ":2,ST".
 _IN_MAILDIR = re.compile(r"(?:.*/)?(?:cur|new)/\d+\.[^/]+$")
 _THROWN_AWAY = re.compile(r"[:;!]2,[A-Z]*T[A-Z]*$")
 _NO_NAMES = ("cur", "new", "mbox")  # of folders and files whose folder has the name
+
+
+def _any(name: str) -> str:
+    return "|".join(word_lists()[name]).replace("_", " ")
+
 
 # Bytes of a message that are read: the text comes first, then the attachments.
 LARGEST_MESSAGE = 2 * MEGABYTE
@@ -56,22 +60,15 @@ _SEPARATOR = re.compile(
 )
 _END_OF_HEADERS = re.compile(rb"\n\r?\n")
 _ID = re.compile(r"<[^<>\s]+>")
-_REPLY = re.compile(
-    r"(?:(?:re|aw|fwd?|wg|sv|vs|vb|tr|rv|res|enc|rif|odp|pd|ynt|antw|回复|答复|转发|Ответ)"
-    r"(?:\[\d+\])?\s?[:：]\s*)+",
-    re.IGNORECASE,
-)
+_REPLY = re.compile(rf"(?:(?:{_any('replies')})(?:\[\d+\])?\s?[:：]\s*)+", re.IGNORECASE)
 # The quoted text in a reply, with the line above it: "On 1 May 2024, Ada wrote:"
 _QUOTED = re.compile(
     r"(?:^(?:(?:On|Am|Le|El|Em|Il|Op|Den) [^\n]{0,300}\n)?[^>\n][^\n]{0,300}:[ \t\r]*\n\s{0,4})?"
     r"(?:^>[^\n]*\n?)+\n*",
     re.MULTILINE,
 )
-# What Outlook writes above the message that it quotes as a whole.
 _ORIGINAL = re.compile(
-    r"^[ \t]*-{3,} ?(?:Mensagem original|Mensaje original|Message d'origine|Messaggio originale"
-    r"|Oorspronkelijk bericht|Original Message|Originalnachricht|Ursprüngliche Nachricht) ?-{3,}",
-    re.MULTILINE | re.IGNORECASE,
+    rf"^[ \t]*-{{3,}} ?(?:{_any('originals')}) ?-{{3,}}", re.MULTILINE | re.IGNORECASE
 )
 # What an invitation says, in the format of RFC 5545, where long lines are folded.
 _EVENT = re.compile(r"^(?:SUMMARY|LOCATION|DESCRIPTION)(?:;[^:\n]*)?:(.+)", re.MULTILINE)
@@ -79,9 +76,7 @@ MOST_PEOPLE = 100
 
 _CATEGORY = re.compile(
     r"\[?(?:category (?:forums|personal|promotions|purchases|reservations|social|travel|updates)$"
-    r"|(?:category|kategorie|catégorie|categoría|categoria|categorie|kategori|kategoria|kategória"
-    r"|kategorija|luokka|категория|категорія|κατηγορία|หมวดหมู่|カテゴリ|카테고리|类别|類別|分类|分類)"
-    r"\s?[:：\]])|all mail\b",
+    rf"|(?:{_any('categories')})\s?[:：\]])|all mail\b"
 )
 
 
@@ -97,9 +92,7 @@ class Mailbox(FileSource, Incremental):
         is_mail = MESSAGE in suffixes and suffixes.isdisjoint(OTHER_NOTES)
         return is_mail or SUFFIX in suffixes or {"cur", "new"} <= inside
 
-    def read_changed(
-        self, known: Mapping[str, str], *, include_trashed: bool = False
-    ) -> Iterator[Note | Unchanged]:
+    def read_changed(self, known: Mapping[str, str], *, include_trashed: bool = False) -> Items:
         advice = "one, or of an export of Google Takeout with Mail"
         with self._open_export(_is_mailbox, "mail", advice) as (archive, files):
             keys = [file.key for file in files]
@@ -161,7 +154,7 @@ def threads(
     known: Mapping[str, str],
     skipped: list[str],
     include_trashed: bool,
-) -> Iterator[Note | Unchanged]:
+) -> Items:
     """Yield the threads in the mbox files of an archive, without spam."""
     # Read twice, as a thread's messages may be anywhere. Only incomplete threads stay in memory.
     by_id: dict[str, _Thread] = {}
@@ -172,7 +165,9 @@ def threads(
         headers = _END_OF_HEADERS.split(raw[:LARGEST_HEADERS], 1)[0]
         head = message_from_bytes(headers)
         own = "".join(_ID.findall(_header(head, "Message-ID"))[:1]) or f"{file}#{len(owners)}"
-        names = _labels(head)
+        # A label with a comma is quoted, as in CSV.
+        labels = next(csv.reader([_header(head, "X-Gmail-Labels")], skipinitialspace=True), [])
+        names = [name for label in labels if (name := label.strip())]
         is_gmail |= bool(names)
         place = PurePosixPath(file).parent if _is_message(file) else PurePosixPath(file)
         while place.name in _NO_NAMES:
@@ -246,12 +241,6 @@ def _messages(
             skipped += [line] if line not in skipped else []
 
 
-def _labels(head: Message) -> list[str]:
-    # A label with a comma is quoted, as in CSV.
-    labels = next(csv.reader([_header(head, "X-Gmail-Labels")], skipinitialspace=True), [])
-    return [name for label in labels if (name := label.strip())]
-
-
 def _is_deleted(head: Message) -> bool:
     """Return whether Thunderbird, or a program for Unix, only hides the message as deleted."""
     with suppress(ValueError):
@@ -262,7 +251,10 @@ def _is_deleted(head: Message) -> bool:
 
 def _header(message: Message, name: str) -> str:
     values = (str(value) for key, value in message.raw_items() if key.lower() == name.lower())
-    value = next(values, "")[:10_000]
+    return _decoded(next(values, "")[:10_000])
+
+
+def _decoded(value: str) -> str:
     if not value.isascii():
         with suppress(Unreadable):
             value = decode(value.encode("utf-8", "surrogateescape"))
@@ -281,7 +273,8 @@ def _add(thread: _Thread, raw: bytes) -> None:
     for part in message.walk():
         kind = part.get_content_type()
         # Some programs give the text itself a name.
-        name = _part_name(part) if part is not message or kind[:5] != "text/" else ""
+        is_named = part is not message or kind[:5] != "text/"
+        name = _decoded(part.get_filename() or "") if is_named else ""
         if name:
             thread.has_image |= kind.startswith("image/")
             thread.has_file |= not kind.startswith("image/")
@@ -313,14 +306,6 @@ def _add(thread: _Thread, raw: bytes) -> None:
     subject = _header(message, "Subject")
     subject = subject[reply.end() :] if (reply := _REPLY.match(subject)) else subject
     thread.messages.append(_Message(moment or "", name or address, subject, storable(text)))
-
-
-def _part_name(part: Message) -> str:
-    with suppress(Exception):  # such as an encoding that doesn't exist
-        return storable(
-            " ".join(str(make_header(decode_header(part.get_filename() or ""))).split())
-        )
-    return "file"
 
 
 def _note(thread: _Thread) -> Note:

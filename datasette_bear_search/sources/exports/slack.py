@@ -10,7 +10,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +20,7 @@ from ...notes import Note, Tag
 from ...text.markdown import plain_text
 from ..base import SourceError, Unreadable, checked_option
 from ..files.archive import Archive
-from ..files.file_source import FileSource
-from ..files.opening import open_archive, paths_at
+from ..files.file_source import FileSource, open_archive, paths_at
 from ..formats.dates import timestamp_from_seconds
 from ..formats.markdown_metadata import as_markdown
 from ..formats.text import as_dict, as_dicts, as_text, load_json
@@ -82,11 +80,36 @@ class SlackExport(FileSource):
                     f"{self.location} is no export from Slack in its JSON format: it has no"
                     " users.json and channels.json. Give the PATH of the zip file that Slack made."
                 )
-            workspace = _ExportedWorkspace(archive, root, self.skipped, self._team)
-            for channel, messages in workspace.conversations():
+            people, channels, talks = (
+                [it for name in names for it in self._objects(archive, root + name)]
+                for names in (_PEOPLE, _CHANNELS, _TALKS)
+            )
+            workspace = Workspace(people, channels, talks, self._team)
+            days = defaultdict(list)  # by channel
+            for path, file in archive.files.items():
+                if path.startswith(root) and _DAY.fullmatch(path.rpartition("/")[2]):
+                    days[file.folder[len(root) :]].append(path)
+            days.pop("", None)
+            for folder in sorted(days):  # only one channel is in memory
+                channel = workspace.channels.get(folder) or Channel("", f"#{folder}", folder)
+                items = (it for day in days[folder] for it in self._objects(archive, day))
+                messages = [*filter(None, map(workspace.message, items))]
                 yield from workspace.notes(channel, messages)
             if workspace.ignored:
                 self.skipped.append(f"{workspace.ignored:,} messages of bots and of Slack itself")
+
+    def _objects(self, archive: Archive, path: str) -> list[dict[str, Any]]:
+        """Return the objects in a file. Add a line to ``skipped`` if it can't be read."""
+        if path not in archive.files:
+            return []
+        try:
+            items = load_json(archive.read(path))
+        except Unreadable as reason:
+            self.skipped.append(f"{path}: {reason}")
+            return []
+        if not isinstance(items, list):
+            self.skipped.append(f"{path}: no list of messages")
+        return as_dicts(items)
 
 
 # --- Channels, people and messages, as exports and Slack's API describe them
@@ -130,9 +153,8 @@ class Workspace:
         self._team = team
         self.ignored = 0  # messages of bots and of Slack itself
         by_id = {as_text(person.get("id")): person for person in people}
-        self._team_id = next(
-            filter(None, (as_text(each.get("team_id")) for each in by_id.values())), ""
-        )
+        teams = (as_text(person.get("team_id")) for person in by_id.values())
+        self._team_id = next(filter(None, teams), "")
         self._people = {key: _name(by_id[key]) for key in by_id if key}
         self._bots = {"USLACKBOT", *(key for key in by_id if by_id[key].get("is_bot"))}
         self.channels: dict[str, Channel] = {}  # by id, and by name, which folders have
@@ -210,45 +232,6 @@ class Workspace:
             has_code="```" in body,
             url=url,
         )
-
-
-class _ExportedWorkspace(Workspace):
-    """The workspace of an export. Files that can't be read are added to ``skipped``."""
-
-    def __init__(self, archive: Archive, root: str, skipped: list[str], team: str) -> None:
-        self._archive, self._root, self._skipped = archive, root, skipped
-        people = chain.from_iterable(map(self._list, _PEOPLE))
-        channels = chain.from_iterable(map(self._list, _CHANNELS))
-        talks = chain.from_iterable(map(self._list, _TALKS))
-        super().__init__(people, channels, talks, team)
-
-    def conversations(self) -> Iterator[tuple[Channel, list[Message]]]:
-        """Yield each channel with its messages. Only one channel is in memory."""
-        folders = defaultdict(list)
-        for path, file in self._archive.files.items():
-            if path.startswith(self._root) and _DAY.fullmatch(path.rpartition("/")[2]):
-                folders[file.folder[len(self._root) :]].append(path)
-        folders.pop("", None)
-        for folder, days in sorted(folders.items()):
-            channel = self.channels.get(folder) or Channel("", f"#{folder}", folder)
-            yield channel, [message for day in days for message in self._messages(day)]
-
-    def _list(self, name: str) -> list[dict[str, Any]]:
-        path = self._root + name
-        return as_dicts(self._load(path)) if path in self._archive.files else []
-
-    def _load(self, path: str) -> Any:
-        try:
-            return load_json(self._archive.read(path))
-        except Unreadable as reason:
-            self._skipped.append(f"{path}: {reason}")
-            return None
-
-    def _messages(self, day: str) -> Iterator[Message]:
-        items = self._load(day)
-        if items is not None and not isinstance(items, list):
-            self._skipped.append(f"{day}: no list of messages")
-        yield from filter(None, map(self.message, as_dicts(items)))
 
 
 def _root_of(paths: Iterable[str]) -> str | None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from ...notes import Note
-from ..base import Incremental, SourceError, Unchanged, Unreadable
+from ..base import Incremental, Items, SourceError, Unchanged, Unreadable
+from ..files import file_source
 from ..files.archive import LARGEST_NOTE, MEGABYTE, Archive, File
-from ..files.file_source import FileSource
-from ..files.opening import MARKDOWN, MOST_TRIED, first_files, open_archive, open_inner, paths_at
+from ..files.file_source import FileSource, first_files, open_archive, open_inner, paths_at
 from ..formats.dates import first_timestamp, timestamp_from_seconds
 from ..formats.documents import Page, parse_html, parse_word
 from ..formats.keep import is_keep, keep_note
@@ -50,16 +50,14 @@ class Takeout(FileSource, Incremental):
             return True
         # A folder's name alone doesn't suffice: anybody may have a folder called Drive.
         if path.name != "Takeout" and "Takeout" not in (key.partition("/")[0] for key in inside):
-            if not inside or any(key.lower().endswith(MARKDOWN) for key in inside):
+            if not inside or any(key.lower().endswith(file_source.MARKDOWN) for key in inside):
                 return False
             found = first_files(location, lambda file: file.suffix == ".json")
             return any(len(content) < MEGABYTE and is_keep(content) for _, content in found)
         with ExitStack() as stack:
             return bool(cls(path)._items(stack, Counter()))
 
-    def read_changed(
-        self, known: Mapping[str, str], *, include_trashed: bool = False
-    ) -> Iterator[Note | Unchanged]:
+    def read_changed(self, known: Mapping[str, str], *, include_trashed: bool = False) -> Items:
         self.skipped = []
         others = Counter[str]()
         with ExitStack() as stack:
@@ -103,7 +101,15 @@ class Takeout(FileSource, Incremental):
         Files of unknown types are counted in ``others``.
         """
         items: dict[str, _Item] = {}
-        for prefix, archive in self._archives(stack):
+        archive = stack.enter_context(open_archive(self.path))
+        self.skipped += archive.skipped
+        # The location may be the folder Drive itself.
+        archives = [(f"{self.path.name}/" if self.path.is_dir() else "", archive)]
+        for key in filter(_PART.fullmatch, archive.files if self.path.is_dir() else ()):
+            part = stack.enter_context(open_inner(archive, key))
+            self.skipped += [f"{key}/{line}" for line in part.skipped]
+            archives.append(("", part))
+        for prefix, archive in archives:
             of_keep, of_drive = _keep_folders(archive), _drive_folders(archive, prefix)
             for path, file in archive.files.items():
                 place = prefix + path
@@ -126,18 +132,6 @@ class Takeout(FileSource, Incremental):
                     items.setdefault(path, _Item(archive, file))
         return items
 
-    def _archives(self, stack: ExitStack) -> Iterator[tuple[str, Archive]]:
-        """Yield each archive of the export, after the prefix of the paths in it."""
-        archive = stack.enter_context(open_archive(self.path))
-        self.skipped += archive.skipped
-        # The location may be the folder Drive itself.
-        yield (f"{self.path.name}/" if self.path.is_dir() else ""), archive
-        for file in archive.files.values():
-            if self.path.is_dir() and _PART.fullmatch(file.key):
-                part = stack.enter_context(open_inner(archive, file.key))
-                self.skipped += [f"{file.key}/{line}" for line in part.skipped]
-                yield "", part
-
 
 def _keep_folders(archive: Archive) -> set[str]:
     """Return the folders that have notes of Keep's, or its name in English."""
@@ -145,7 +139,8 @@ def _keep_folders(archive: Archive) -> set[str]:
     tried = Counter[str]()
     for key, file in archive.files.items():
         folder = file.folder
-        if file.suffix == ".json" and folder not in found and tried[folder] < MOST_TRIED:
+        is_tried = folder in found or tried[folder] >= file_source.MOST_TRIED
+        if file.suffix == ".json" and not is_tried:
             tried[folder] += 1
             with suppress(Unreadable):
                 found |= {folder} if is_keep(archive.read(key, largest=MEGABYTE)) else set()

@@ -12,18 +12,16 @@ import io
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 
-from ...notes import Note
-from ..base import SourceError, Unchanged, Unreadable
-from ..files.archive import DOCUMENTS, LARGEST_ARCHIVE, MEGABYTE, Archive, File
-from ..files.file_source import FileSource
-from ..files.folder import SOFTWARE
-from ..files.opening import is_zip, open_archive, open_inner
+from ..base import Items, SourceError, Unreadable
+from ..files.archive import DOCUMENTS, LARGEST_ARCHIVE, MEGABYTE, SOFTWARE, Archive, File
+from ..files.file_source import FileSource, is_zip, open_archive, open_inner
 from ..files.states import digest
 from ..folders import ParsedFile, front_matter
 from ..folders.links import LINKED
@@ -57,9 +55,7 @@ class NotesZip(MarkdownFolder):
     def state(self) -> str:
         return f"{FileSource.state(self)} {digest(super()._settings(), size=6)}"
 
-    def read_changed(
-        self, known: Mapping[str, str], *, include_trashed: bool = False
-    ) -> Iterator[Note | Unchanged]:
+    def read_changed(self, known: Mapping[str, str], *, include_trashed: bool = False) -> Items:
         with open_archive(self.path) as archive, ExitStack() as stack:
             skipped = list(archive.skipped)
             self._contents = _Contents(_parts(archive, stack, skipped), self, skipped)
@@ -109,31 +105,27 @@ class _Contents(Archive):
     def __init__(self, parts: dict[str, Archive], source: NotesZip, skipped: list[str]) -> None:
         super().__init__()
         self.skipped = skipped
-        places: dict[str, Archive] = {}
-        prefixes: dict[str, str] = {}  # the inner archive's path, for opening a file again
+        # The inner archive and its path, for opening a file again.
+        places: dict[str, tuple[Archive, str]] = {}
         for prefix, part in parts.items():
-            for key in part.files.keys() - places.keys():
-                if prefix or suffix(key) != ".zip":
-                    places[key], prefixes[key] = part, prefix
+            for place in part.files:
+                if prefix or suffix(place) != ".zip":
+                    places.setdefault(place, (part, prefix))
         top = posixpath.commonpath(places) if len(places) > 1 else ""
-        top = top + "/" if top else ""
-        self.ids = {name for key in places for name in _ID.findall(key)}
+        self.ids = {name for place in places for name in _ID.findall(place)}
         self._places: dict[str, tuple[Archive, str]] = {}
-        for place in sorted(places):
-            key, end = place.removeprefix(top), suffix(place)
+        for place, (part, prefix) in sorted(places.items(), key=itemgetter(0)):
+            key, end = place.removeprefix(top and f"{top}/"), suffix(place)
+            is_list = self.ids and key == "index.html"  # of Notion's pages
             if software := SOFTWARE.intersection(key.split("/")[:-1]):
                 self.software |= software
+            elif _is_excluded(key, source) or _is_double(place, places) or is_list:
                 continue
-            if _is_excluded(key, source) or _is_double(place, places):
-                continue
-            if self.ids and key == "index.html":  # a list of Notion's pages
-                continue
-            if end in source.suffixes or (end == TABLE_SUFFIX and _ID.search(key)):
-                self.files[key] = places[place].files[place]._replace(key=key)
-                self._places[key] = places[place], place
+            elif end in source.suffixes or (end == TABLE_SUFFIX and _ID.search(key)):
+                self.files[key] = part.files[place]._replace(key=key)
+                self._places[key] = part, place
             elif end in LINKED:
-                file = places[place].files[place]
-                self.linked[key] = file._replace(key=prefixes[place] + place)
+                self.linked[key] = part.files[place]._replace(key=prefix + place)
             elif end in DOCUMENTS:
                 self.unread[end] += 1
         self.ids -= _ids_that_tell_apart(self.files)
@@ -174,12 +166,12 @@ def _is_excluded(key: str, source: NotesZip) -> bool:
     return any(source._excludes(each, False) for each in (*above, key))
 
 
-def _is_double(place: str, places: Mapping[str, Archive]) -> bool:
+def _is_double(place: str, places: Mapping[str, tuple[Archive, str]]) -> bool:
     """Return whether a file is a view of a whole table, or the page of a note of Keep's."""
     end = suffix(place)
     if end == TABLE_SUFFIX:
         return f"{place.removesuffix(TABLE_SUFFIX)}_all{TABLE_SUFFIX}" in places
-    return end in HTML and is_page_of_keep(place, lambda twin: places[twin].read(twin))
+    return end in HTML and is_page_of_keep(place, lambda twin: places[twin][0].read(twin))
 
 
 def _ids_that_tell_apart(keys: Iterable[str]) -> set[str]:

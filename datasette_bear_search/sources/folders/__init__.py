@@ -14,10 +14,17 @@ from typing import Any
 
 from ...notes import Note, Tag
 from ...text.folding import plain
-from ..base import Incremental, SourceError, Unchanged, Unreadable, checked_option, checked_texts
-from ..files.archive import LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File
+from ..base import (
+    Incremental,
+    Items,
+    SourceError,
+    Unchanged,
+    Unreadable,
+    checked_option,
+    checked_texts,
+)
+from ..files.archive import LARGEST_NOTE, ONLY_IN_CLOUD, Archive, File, Folder
 from ..files.file_source import FileSource
-from ..files.folder import Folder
 from ..files.states import digest
 from ..formats.dates import later, timestamp_from_seconds
 from ..formats.markdown_metadata import (
@@ -29,16 +36,7 @@ from ..formats.markdown_metadata import (
     suffix,
 )
 from ..formats.text import decode, is_encoding
-from . import front_matter, git_dates
-from .links import (
-    INDEX_NAMES,
-    LINKED,
-    LinkedFiles,
-    LinkResolver,
-    alias_hash,
-    moved_names,
-    without_suffix,
-)
+from . import front_matter, git_dates, links
 
 # Names that programs or conventions gave: opt-in, 10_19, CONTRIBUTING.
 _SLUG = re.compile(r"[a-z\d_.-]+|[A-Z\d_.-]+")
@@ -98,9 +96,7 @@ class NoteFolder(FileSource, Incremental):
         self.inline_tags, self.folder_tags = inline_tags, folder_tags
         self._listed: Archive | None = None  # by state(), for the next read_changed()
         self.renamed: dict[str, str] = {}
-        wanted = (
-            "a list of names or patterns of files and folders, such as [Templates, drafts/*.md]"
-        )
+        wanted = "a list of names or patterns of files, such as [Templates, drafts/*.md]"
         patterns = checked_texts("exclude", exclude, wanted)
         self._excluded = None
         if patterns:
@@ -122,9 +118,7 @@ class NoteFolder(FileSource, Incremental):
         stamps += [file[:3:2] for file in folder.files.values()]
         return digest((self._settings(), stamps, git_dates.head(self.root)))
 
-    def read_changed(
-        self, known: Mapping[str, str], *, include_trashed: bool = False
-    ) -> Iterator[Note | Unchanged]:
+    def read_changed(self, known: Mapping[str, str], *, include_trashed: bool = False) -> Items:
         # state() lists the trash, too. Without a trash, its list can be used in any case.
         folder, self._listed = self._listed, None
         if folder is None or (not include_trashed and any(map(self._is_trashed, folder.files))):
@@ -135,13 +129,12 @@ class NoteFolder(FileSource, Incremental):
         closed = tuple(folder.closed)
         kept = {key for key in known if key in folder.evicted or key.startswith(closed)}
         stays = "only in iCloud, so what the index has of it stays"
-        self.skipped += [
-            f"{key}: {stays if key in kept else ONLY_IN_CLOUD}" for key in sorted(folder.evicted)
-        ]
+        for key in sorted(folder.evicted):
+            self.skipped.append(f"{key}: {stays if key in kept else ONLY_IN_CLOUD}")
         commit = git_dates.head(self.root)
         dates = git_dates.file_dates(self.root, commit) if commit else {}
         names = {key: self._link_name(key) for key in [*folder.files, *kept]}
-        linked = LinkedFiles({self._link_path(key): file for key, file in folder.linked.items()})
+        linked = links.LinkedFiles(folder.linked, self._link_path)
         settings = digest(self._settings(), size=6)
         # A stamp has three parts: settings and file, hashes of the aliases, hashes of the links.
         stored = {key: (*stamp.rsplit(" ", 2), "", "")[:3] for key, stamp in known.items()}
@@ -149,14 +142,12 @@ class NoteFolder(FileSource, Incremental):
         for key in dates.keys() & stamps.keys():
             stamps[key] += f"/{digest(dates[key], size=4)}"
         same = {key for key in stamps if key in stored and stored[key][0] == stamps[key]}
-        aliases = self._aliases(folder, {key: stored[key][1] for key in same})
-        aliases = {**aliases, **{key: stored[key][1] for key in kept}}
-        whole, suffixes = self.whole_names, self.suffixes
-        resolver = LinkResolver(names, aliases, whole=whole, suffixes=suffixes)
+        aliases = self._aliases(folder, {key: stored[key][1] for key in same | kept})
+        resolver = links.LinkResolver(names, aliases, self.suffixes, whole=self.whole_names)
         moved: set[str] = set()
         if known and known.keys() != names.keys():
             then = {key: self._link_name(key) for key in known}
-            moved, self.renamed = moved_names(then, names)
+            moved, self.renamed = links.moved_names(then, names)
         for key in (stored.keys() | aliases.keys()) - same if known else ():
             _, before, _ = stored.get(key, ("", "", ""))
             moved.update(set(before.split(",")) ^ set(aliases.get(key, "").split(",")))
@@ -200,7 +191,10 @@ class NoteFolder(FileSource, Incremental):
         """Read and parse a file, or raise Unreadable."""
         content = folder.read(file.key, largest=LARGEST_NOTE)
         if dates:
-            file = _dated(file, dates, content)
+            # A file is newer than its commit in a clone, but older where it was written.
+            is_clean = dates.is_content(content)
+            modified = min(file.modified, dates.modified) if is_clean else file.modified
+            file = file._replace(created=dates.created, modified=modified)
         problems: list[str] = []
         text = decode(content, self.encoding, problems)
         parsed = self._parse(file, text)
@@ -225,7 +219,7 @@ class NoteFolder(FileSource, Incremental):
 
     def _link_name(self, key: str) -> str:
         """Return the name by which links refer to a note: its path without the suffix."""
-        return without_suffix(self._link_path(key), self.suffixes)
+        return links.without_suffix(self._link_path(key), self.suffixes)
 
     def _link_path(self, path: str) -> str:
         """Return a file's or a folder's path as links have it."""
@@ -254,7 +248,7 @@ class NoteFolder(FileSource, Incremental):
         for key in folder.files.keys() - known.keys():
             with suppress(Unreadable):  # read_changed() reports it
                 if names := self._other_names(folder, key):
-                    found[key] = ",".join(sorted(map(alias_hash, names)))
+                    found[key] = ",".join(sorted(map(links.alias_hash, names)))
         return found
 
     def _parse_markdown(self, file: File, text: str, name: str) -> ParsedFile:
@@ -294,16 +288,13 @@ class NoteFolder(FileSource, Incremental):
             todos_done=int(is_done is True),
         )
 
-    def _has(self, name: str) -> bool:
-        return os.path.lexists(os.path.join(self.root, name))
-
     def _list(self, *, include_trashed: bool) -> Archive:
         return Folder(
             self.root,
             self.suffixes,
             excludes=lambda key: self._excludes(key, include_trashed),
             hidden=self.hidden,
-            linked=LINKED,
+            linked=links.LINKED,
         )
 
     def _note(
@@ -311,8 +302,8 @@ class NoteFolder(FileSource, Incremental):
         file: File,
         parsed: ParsedFile,
         metadata: Metadata,
-        resolver: LinkResolver,
-        linked: LinkedFiles,
+        resolver: links.LinkResolver,
+        linked: links.LinkedFiles,
         prefix: str,
     ) -> Note:
         if parsed.problem:
@@ -322,9 +313,12 @@ class NoteFolder(FileSource, Incremental):
             targets += [LinkTarget(tag, is_wiki=True) for tag in (*parsed.tags, *metadata.tags)]
         tags = [*parsed.tags, *(metadata.tags if self.inline_tags else ())]
         if self.folder_tags:
-            tags += filter(None, [tag_folder(file)])
+            # A README or index stands for its folder, so it gets the parent.
+            is_index = file.name.lower() in links.INDEX_NAMES
+            above = file.folder.rpartition("/")[0] if is_index else file.folder
+            tags += filter(None, [_NOTION_ID.sub("", above)])
         folder = self._link_path(file.folder)
-        links, hashes = resolver.links(file.key, folder, targets)
+        found, hashes = resolver.links(file.key, folder, targets)
         files, file_hashes = linked.of(folder, metadata)
         created = parsed.created or _created(file)
         metadata = metadata._replace(
@@ -338,7 +332,7 @@ class NoteFolder(FileSource, Incremental):
             body=parsed.body,
             # In alphabetical order, without duplicates that differ only in case.
             tags=tuple(map(Tag, sorted({tag.lower(): tag for tag in reversed(tags)}.values()))),
-            links=links,
+            links=found,
             created=created,
             modified=later(created, parsed.modified or timestamp_from_seconds(file.modified)),
             trashed=parsed.trashed or self._is_trashed(file.key),
@@ -373,28 +367,11 @@ def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> boo
     return False
 
 
-def tag_folder(file: File) -> str:
-    """Return a file's folder as a tag; "" for the root.
-
-    A README or index stands for its folder, so it gets the parent. Notion's ids are removed.
-    """
-    is_index = file.name.lower() in INDEX_NAMES
-    folder = file.folder.rpartition("/")[0] if is_index else file.folder
-    return _NOTION_ID.sub("", folder)
-
-
 def _says_more(name: str, heading: str) -> bool:
     """Return whether a person named a file with words that aren't in its heading: a section's."""
-    is_typed = name.lower() not in INDEX_NAMES and not _SLUG.fullmatch(name)
+    is_typed = name.lower() not in links.INDEX_NAMES and not _SLUG.fullmatch(name)
     words = dropwhile(str.isdecimal, re.findall(r"[^\W_]+", plain(name)))
     return is_typed and not all(word in plain(heading) for word in words)
-
-
-def _dated(file: File, dates: git_dates.FileDates, content: bytes) -> File:
-    # A file is newer than its commit in a clone, but older where it was written. Take the earlier.
-    is_clean = dates.is_content(content)
-    modified = min(file.modified, dates.modified) if is_clean else file.modified
-    return file._replace(created=dates.created, modified=modified)
 
 
 def _created(file: File) -> str | None:

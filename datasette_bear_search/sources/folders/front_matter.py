@@ -15,34 +15,14 @@ from typing import Any
 
 from ..base import Unreadable
 from ..formats.dates import parse_timestamp
-from ..formats.text import as_dict, load_json, storable
+from ..formats.text import as_dict, load_json, storable, word_lists
 
-# Names in lower case; in those of dates, "_" stands for blanks and hyphens. The first property with
-# a value counts.
-TITLES = ("title",)
-TAGS = ("tags", "tag", "keywords", "categories", "category")
-CREATED = """
-    created_at created date date_created created_date created_time createdat creation_date ctime
-    published published_date publish_date publishdate date_published pubdate
-    """.split()
-MODIFIED = """
-    updated_at modified updated lastmod last_modified date_modified modified_at modified_date
-    modification_date last_updated updated_date date_updated mtime edited last_edited
-    last_edited_time date_edited
-    """.split()
-TRASHED = ("deleted", "trashed")  # Notable's and Boostnote's
-
-# Properties that only programs read. All others are somebody's words and are searched.
-_FOR_PROGRAMS = frozenset(
-    """
-    banner collapsed cover cssclass cssclasses draft excalidraw-plugin guid icon id image
-    kanban-plugin lang language layout math menu nav_order order permalink position publish
-    sidebar_position slug template toc uid url uuid weight
-    """.split()
-)
+TITLES, TAGS = word_lists()["titles"], word_lists()["tags"]
+CREATED, MODIFIED = word_lists()["created"], word_lists()["modified"]
+TRASHED = word_lists()["trashed"]
 
 # Properties that are shown elsewhere or that nobody searches for.
-_NOT_LISTED = _FOR_PROGRAMS.union(TITLES, CREATED, MODIFIED)
+_NOT_LISTED = {*word_lists()["for_programs"], *TITLES, *CREATED, *MODIFIED}
 
 _BOOLEANS = ("true", "false", "yes", "no")
 
@@ -84,15 +64,15 @@ def split(text: str, *, fenced_only: bool = True) -> tuple[dict[str, Any], str, 
         return {}, text, ""
     block = match["block"]
     try:
-        parse = _toml if match["fence"] == "+++" else _json if match["json"] else _yaml
+        parse = _toml if match["fence"] == "+++" else load_json if match["json"] else _yaml
         properties = parse(block)
     except (_Invalid, Unreadable) as error:
         properties, is_whole = _simple_lines(block)
         if not is_whole:
             return properties, text, str(error)
-    if properties is None:  # a text between two rules
+    if not isinstance(properties, dict):  # a text between two rules
         return {}, text, ""
-    return properties, text[match.end() :].lstrip("\n"), ""
+    return _by_name(properties), text[match.end() :].lstrip("\n"), ""
 
 
 def _without_fences(text: str) -> tuple[dict[str, Any], str, str]:
@@ -173,7 +153,7 @@ def _texts(value: Any, depth: int = 2) -> list[str]:
     return [text] if text not in ("", "null", "~", "None") else []
 
 
-def _yaml(block: str) -> dict[str, Any] | None:
+def _yaml(block: str) -> Any:
     steps = (1 if mark in "[{" else -1 for mark in block if mark in "[]{}")
     if max(accumulate(steps), default=0) > DEEPEST or _DEEP_LINE.search(block):
         raise _Invalid("its front matter is nested too deeply")
@@ -184,18 +164,11 @@ def _yaml(block: str) -> dict[str, Any] | None:
     # The base loader keeps values as text: a title "1.10" isn't a number, a tag "no" not a boolean.
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        loaded = yaml.load(block, Loader=loader)
+        return yaml.load(block, Loader=loader) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" in line {mark.line + 2}" if mark else ""
         raise _Invalid(f"its front matter is not valid YAML{line}") from None
-    if not loaded:
-        return {}
-    return _by_name(loaded) if isinstance(loaded, dict) else None
-
-
-def _json(block: str) -> dict[str, Any]:
-    return _by_name(as_dict(load_json(block.encode(errors="replace"))))
 
 
 def _toml(block: str) -> dict[str, Any]:
@@ -203,7 +176,7 @@ def _toml(block: str) -> dict[str, Any]:
         import tomllib
 
         loaded = tomllib.loads(block)
-        return _by_name(loaded | as_dict(loaded.pop("taxonomies", None)))  # where Zola has tags
+        return loaded | as_dict(loaded.pop("taxonomies", None))  # where Zola has tags
     except ImportError:  # Python 3.10
         raise _Invalid("its front matter is TOML, which needs Python 3.11") from None
     except (ValueError, RecursionError):

@@ -13,23 +13,12 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..formats.text import word_lists
+
 # Seconds. The history of 100,000 commits takes about ten.
 GIT_SECONDS = 60
 
-# A repository may be somebody else's, so disable the programs that its settings could start, and
-# never fetch objects. git itself refuses a repository of another user (safe.directory).
-_SAFE = (
-    "--no-pager --no-optional-locks --literal-pathspecs --no-replace-objects"
-    " -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.sshCommand=false"
-    " -c gpg.program=false -c gpg.ssh.program=false -c gpg.x509.program=false"
-    " -c log.showSignature=false -c log.showRoot=true -c log.mailmap=false"
-    " -c protocol.allow=never -c core.alternateRefsCommand=false"
-).split()
-_LOG = (
-    "log --no-show-signature --no-ext-diff --no-textconv --no-color --no-decorate --no-notes"
-    " --no-mailmap --relative --find-renames=100% -O/dev/null --raw --no-abbrev -z"
-    " --format=%x01%at%x20%ct%x20%P"
-).split()
+_SAFE, _LOG = word_lists()["git"], word_lists()["git_log"]
 _MOMENT = re.compile(r"\x01(\d+) (\d+)")
 # A rebase writes hundreds of commits in this time, and two backups are further apart.
 REBASE_SECONDS = 30

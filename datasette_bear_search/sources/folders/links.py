@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from zlib import crc32
 
@@ -25,8 +25,8 @@ class LinkResolver:
         self,
         names: Mapping[str, str],
         aliases: Mapping[str, str] = {},
-        *,
         suffixes: Collection[str] = (),
+        *,
         whole: bool = False,
     ) -> None:
         """
@@ -39,7 +39,8 @@ class LinkResolver:
         self._by_path: dict[str, str] = {}
         # Last part of a path → (whether it is that of the note's folder, folded path, key).
         self._by_name: dict[str, list[tuple[bool, str, str]]] = {}
-        self._by_alias = {alias: key for key in aliases for alias in aliases[key].split(",")}
+        by_alias = ((alias, key) for key in sorted(aliases) for alias in aliases[key].split(","))
+        self._by_alias = dict(by_alias)
         self._by_folder: dict[str, str] = {}
         for key, name in names.items():
             path = folded(name)
@@ -97,12 +98,12 @@ class LinkResolver:
 class LinkedFiles:
     """The images and other files in a folder that its notes may link to."""
 
-    def __init__(self, files: Mapping[str, File]) -> None:
-        self._files = files  # by their paths in links
+    def __init__(self, files: Mapping[str, File], link_path: Callable[[str], str]) -> None:
+        self._files = {link_path(key): file for key, file in files.items()}
         self._named: set[str] = set()  # hashes of the names in links
         # Hash of a name → a checksum that changes with the files of that name.
         self._states: dict[str, int] = {}
-        for key, file in files.items():
+        for key, file in self._files.items():
             name = name_hash(key)
             state = f"{self._states.get(name, '')} {key} {file.stamp}"
             self._states[name] = crc32(state.encode(errors="replace"))

@@ -16,7 +16,7 @@ from ..files.archive import Archive, File
 from ..files.states import composed
 from ..formats.dates import parse_timestamp
 from ..formats.markdown_metadata import Metadata, suffix, without_code
-from ..formats.text import decode
+from ..formats.text import decode, word_lists
 from . import NoteFolder, ParsedFile, front_matter, org
 from .links import without_suffix
 
@@ -62,10 +62,6 @@ _TASK = re.compile(
     r"(TODO|DOING|LATER|NOW|WAITING|WAIT|IN-PROGRESS|DONE)(?=[ \t])",
     re.MULTILINE,
 )
-_MONTHS = """
-    January February March April May June July August September October November December
-    """.split()
-_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 
 
 class LogseqGraph(NoteFolder):
@@ -136,8 +132,7 @@ class LogseqGraph(NoteFolder):
         if b"::" not in start and not start.startswith(b"---"):
             return ()
         text = decode(start[: start.rfind(b"\n") + 1] or start, self.encoding)
-        properties, below, _ = front_matter.split(text)
-        properties |= _page_properties(below)[0]
+        properties, _, _ = _page_properties(text)
         title = front_matter.first(properties, front_matter.TITLES)
         return [*filter(None, (*_page_names(properties.get("alias")), title))]
 
@@ -152,9 +147,7 @@ class LogseqGraph(NoteFolder):
             parsed = org.parse(text, self._link_name(file.key))
             journal = parse_timestamp(_journal_day(file.key, file.name))
             return replace(parsed, created=journal or parsed.created)
-        properties, body, problem = front_matter.split(text)
-        of_page, body = _page_properties(body)
-        properties |= of_page
+        properties, body, problem = _page_properties(text)
         if isinstance(tags := properties.get("tags"), str):
             properties["tags"] = _page_names(tags)
         if "::" in body:
@@ -182,7 +175,7 @@ class LogseqGraph(NoteFolder):
 
 def formatted(day: date, pattern: str) -> str:
     """Return a day in one of Logseq's date formats, such as ``MMM do, yyyy``."""
-    month, weekday = _MONTHS[day.month - 1], _WEEKDAYS[day.weekday()]
+    month, weekday = word_lists()["months"][day.month - 1], word_lists()["days"][day.weekday()]
     digit = 0 if day.day in (11, 12, 13) else day.day % 10
     parts = {
         **{"yy": f"{day.year % 100:02}", "y": f"{day.year:04}", "yyyy": f"{day.year:04}"},
@@ -203,14 +196,14 @@ def _journal_day(key: str, name: str) -> date | None:
         return None
 
 
-def _page_properties(text: str) -> tuple[dict[str, object], str]:
-    """Return the page's properties, which are its first block, and the text below them."""
-    properties: dict[str, object] = {}
-    start = len(text) - len(text.lstrip("\n"))
-    while match := _PROPERTY.match(text, start):
+def _page_properties(text: str) -> tuple[dict[str, Any], str, str]:
+    """Return the properties of a page, which are also its first block, like front_matter.split."""
+    properties, below, problem = front_matter.split(text)
+    start, end = len(below) - len(below.lstrip("\n")), 0
+    while match := _PROPERTY.match(below, end or start):
         properties[match["name"].lower()] = (match["value"] or "").strip()
-        start = match.end()
-    return (properties, text[start:].lstrip("\n")) if properties else ({}, text)
+        end = match.end()
+    return properties, below[end:].lstrip("\n") if end else below, problem
 
 
 def _page_names(value: object) -> list[str]:

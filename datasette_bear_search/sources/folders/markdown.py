@@ -94,7 +94,9 @@ class MarkdownFolder(NoteFolder):
     def _is_trashed(self, key: str) -> bool:
         # Simplenote and QOwnNotes keep it among the notes, beside a file that tells whose it is.
         match = _TRASH.match(key)
-        return match is not None and any(self._has(match[1] + name) for name in _BESIDE_TRASH)
+        return match is not None and any(
+            os.path.lexists(os.path.join(self.root, match[1] + name)) for name in _BESIDE_TRASH
+        )
 
     def _other_names(self, folder: Archive, key: str) -> Sequence[str]:
         is_org = suffix(key) == org.SUFFIX

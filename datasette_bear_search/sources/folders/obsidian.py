@@ -60,10 +60,9 @@ class ObsidianVault(NoteFolder):
         for folder in folders:
             with suppress(OSError, Unreadable):
                 listed = as_dict(load_json((folder / "obsidian.json").read_bytes()))
-                vaults = map(as_dict, as_dict(listed.get("vaults")).values())
-                paths = filter(None, (as_text(vault.get("path")) for vault in vaults))
-                found += filter(ObsidianVault.reads, paths)
-        return found
+                for vault in as_dict(listed.get("vaults")).values():
+                    found += filter(None, [as_text(as_dict(vault).get("path"))])
+        return [*filter(ObsidianVault.reads, found)]
 
     @classmethod
     def reads(cls, location: str) -> bool:
@@ -82,9 +81,8 @@ class ObsidianVault(NoteFolder):
     def _excludes(self, key: str, include_trashed: bool) -> bool:
         if self._is_trashed(key):
             return not include_trashed
-        return super()._excludes(key, include_trashed) or any(
-            pattern.match(key) for pattern in self._ignored
-        )
+        is_ignored = any(pattern.match(key) for pattern in self._ignored)
+        return is_ignored or super()._excludes(key, include_trashed)
 
     def _is_trashed(self, key: str) -> bool:
         return key.startswith(TRASH + "/")
@@ -106,7 +104,7 @@ class ObsidianVault(NoteFolder):
 def _parse_canvas(file: File, text: str) -> ParsedFile:
     # Keep the words on the cards, the names of groups, and links to notes and web pages.
     try:
-        canvas = load_json(text.strip().encode() or b"{}")
+        canvas = load_json(text.strip() or "{}")
     except Unreadable as error:
         return ParsedFile(file.name, "", problem=f"{error}; it is found by its name only")
     cards = map(_card, as_dicts(as_dict(canvas).get("nodes")))
@@ -122,17 +120,16 @@ def _card(node: dict[str, Any]) -> str:
 def _ignore_filters(root: str) -> tuple[list[re.Pattern[str]], str]:
     """Return the patterns of Obsidian's setting "Excluded files", and what is wrong with them."""
     path = os.path.join(root, SETTINGS_FOLDER, "app.json")
+    patterns = []
     try:
         with open(path, "rb") as stream:
             settings = as_dict(load_json(stream.read()))
-        patterns = [
+        for item in settings.get("userIgnoreFilters") or ():
             # A regular expression between slashes, or the beginning of a path.
-            f".*?(?:{item[1:-1]})"
-            if len(item) > 2 and item[0] == item[-1] == "/"
-            else re.escape(item)
-            for item in settings.get("userIgnoreFilters") or ()
-        ]
-        return [re.compile(pattern, re.IGNORECASE) for pattern in patterns], ""
+            is_pattern = len(item) > 2 and item[0] == item[-1] == "/"
+            pattern = f".*?(?:{item[1:-1]})" if is_pattern else re.escape(item)
+            patterns.append(re.compile(pattern, re.IGNORECASE))
+        return patterns, ""
     except FileNotFoundError:
         return [], ""
     except (OSError, TypeError, re.error, Unreadable):

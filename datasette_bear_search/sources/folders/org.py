@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from ..formats.markdown_metadata import IMAGES, suffix
+from ..formats.text import word_lists
 from . import ParsedFile, front_matter
 
 SUFFIX = ".org"
@@ -24,12 +25,6 @@ _BLOCK = re.compile(
 )
 _TODO_WORDS = ("todo", "seq_todo", "typ_todo")
 _TAGS = ("filetags", "hugo_tags", "roam_tags")
-# Properties to keep, because they are somebody's words or dates. The others are dropped.
-_READ = frozenset(
-    """
-    title subtitle author description date created last_modified hugo_lastmod roam_aliases roam_refs
-    """.split()
-)
 _RULE = re.compile(r"\|[-+|]{2,}")
 # Other names in links: org-roam's, and Logseq's.
 _TITLE = re.compile(r"^#\+title:[ \t]*(\S.*)", re.IGNORECASE | re.MULTILINE)
@@ -47,9 +42,8 @@ _WEEKDAY = re.compile(r"[\[<](\d{4}-\d\d-\d\d)(?: [^\s\d\]>]+)?( \d\d?:\d\d)?[^\
 
 def names(text: str) -> list[str]:
     """Return what links may call a file: its title, its aliases, and the ids of its headlines."""
-    aliases = [
-        quoted or word for it in _ROAM_ALIASES.findall(text) for quoted, word in _QUOTED.findall(it)
-    ]
+    listed = " ".join(_ROAM_ALIASES.findall(text))
+    aliases = [quoted or word for quoted, word in _QUOTED.findall(listed)]
     aliases += [name.strip() for it in _ALIASES.findall(text) for name in it.split(",")]
     title = " ".join(line.strip() for line in _TITLE.findall(text))
     ids = [f"id:{name}" for name in _ID.findall(text)]
@@ -65,7 +59,7 @@ def parse(text: str, name: str) -> ParsedFile:
     properties = {
         name: _WEEKDAY.sub(r"\1\2", value)
         for name, value in file.properties.items()
-        if name in _READ
+        if name in word_lists()["org"]
     }
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(file.lines)).strip("\n")
     title = front_matter.first(properties, front_matter.TITLES)
@@ -97,10 +91,20 @@ class _Lines:
     def read(self, line: str) -> None:
         words = line.strip()
         mark = _BLOCK.match(words) if words[:2] == "#+" else None
+        kind = mark["kind"].lower() if mark else ""
+        begins = mark is not None and mark["mark"].lower() == "begin"
         if self._block:
-            self._in_block(line, mark)
+            is_shown = self._block not in ("export", "comment")
+            ends = kind == self._block and not begins
+            self.lines += ["~~~" if ends else line] * is_shown
+            self._block = "" if ends else self._block
+        elif mark and kind == "quote":
+            self._quote = "> " * begins
+        elif mark and begins and kind in ("src", "example", "export", "comment"):
+            self._block = kind
+            self.lines += [f"~~~{mark['language']}"] * (kind in ("src", "example"))
         elif mark:
-            self._begin_or_end(mark)
+            pass  # of another kind, whose text is like any
         elif words[:2] == "#+":
             if match := _KEYWORD.fullmatch(words):
                 self._keyword(match["name"].lower(), match["value"])
@@ -117,22 +121,6 @@ class _Lines:
             self._in_drawer = False
             rule = words.replace("+", "|") if _RULE.fullmatch(words) else ""
             self.lines.append(self._quote + (rule or _inline(line)))
-
-    def _in_block(self, line: str, mark: re.Match[str] | None) -> None:
-        is_shown = self._block not in ("export", "comment")
-        if mark and mark["mark"].lower() == "end" and mark["kind"].lower() == self._block:
-            self.lines += ["~~~"] * is_shown
-            self._block = ""
-        elif is_shown:
-            self.lines.append(line)
-
-    def _begin_or_end(self, mark: re.Match[str]) -> None:
-        kind, begins = mark["kind"].lower(), mark["mark"].lower() == "begin"
-        if kind == "quote":
-            self._quote = "> " * begins
-        elif begins and kind in ("src", "example", "export", "comment"):
-            self._block = kind
-            self.lines += [f"~~~{mark['language']}"] * (kind in ("src", "example"))
 
     def _keyword(self, name: str, value: str) -> None:
         if name in _TAGS:

@@ -7,40 +7,14 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
+from functools import cache
+
+from .text import word_lists
 
 # Seconds from 1970 to 2001, the epoch of Core Data and thus of every Mac app.
 APPLE_EPOCH = 978_307_200
 
 _LONGEST = 100  # characters
-
-# The beginnings of the months' names in 40 languages, a month a line, twice. Words that mean
-# different months in two of them are left out, as "listopad" in Croatian, Polish and Czech.
-_NAMES = """
-jan janv ene gen ian styc leden ledna tammi oca ιαν янв січ сiч яну ינואר يناير जनवरी
-feb fev fevr lut unor helmi sub φεβ фев лют פברואר فبراير फरवरी
-mar maer maart marz mrt mrz brez maalis μαρ март марта берез מרץ مارس मार्च
-apr avr abr kwi dub huhti nis απρ апр квіт квiт אפריל أبريل ابريل अप्रैल
-may mai maj mag mei maggio kvet touko μαι мая май трав מאי مايو मई
-jun juin giu iun czerw cerven cervna kesa haz ιουν июн черв юни יוני يونيو जून
-jul juil lug iul lip cervenec cervence heina tem ιουλ июл лип юли יולי يوليو जुलाई
-aug aou ago agu sierp srp elo agustos αυγ авг серп אוגוסט أغسطس اغسطس अगस्त
-sep set wrze zar syys eyl σεπ сен вер ספטמבר سبتمبر सितंबर सितम्बर
-oct okt ott out paz rij loka eki οκτ окт жовт אוקטובר أكتوبر اكتوبر अक्टूबर अक्तूबर
-nov noi marras kas νοε ноя ное נובמבר نوفمبر नवंबर नवम्बर
-dec dez dic des gru prosin joulu ara δεκ дек груд דצמבר ديسمبر दिसंबर दिसम्बर
-jaan sau sijec студ јан იან มกร জান ژان جنور
-veebr vas velj shkurt თებ กุมภ ফেব فور فرور फ़रवरी
-kov ozuj сак бер მარ มีน মার مارچ
-bal travnj travanj prill крас кві აპრ เมษ এপ্র آور اپر
-geg svib maig мај მაი พฤษ মে مئی траун
-juuni birz lipanj lipnj qershor cer чер чэрв јун ივნ มิถ জুন ژوئن جون
-juuli liep srpanj srpnj korrik ліп јул ივლ กรก জুল ژوئی جولا
-rugp kolovoz gusht сер жнів жніун აგვ สิงห আগ اوت اگست
-szept rugs rujan rujn shtator სექ กันย সেপ سپت ستم
-spal tetor кас ოქტ ตุล অক্ট اکت اکتو
-studen lapkr nentor лис ліст ნოე พฤศ নভ نوام نوم
-dets dhjet снеж дец დეკ ธันว ডিস دسام دسم
-"""
 
 _ZONE = r"(?P<zone>Z|(?:UTC|GMT)?\s?(?P<sign>[+-])(?P<ahead>\d{1,2}):?(?P<by>\d{2})?|UTC|GMT)?"
 # Nearly all dates match this: 2024-05-01, 2024/5/1 9:30, 2024-05-01T09:30:00.123+02:00.
@@ -56,7 +30,8 @@ _COMPACT = re.compile(
     rf"(?:T?(?P<hour>\d{{2}})(?P<minute>\d{{2}})(?P<second>\d{{2}})?{_ZONE})?",
     re.IGNORECASE | re.ASCII,
 )
-_SECONDS = re.compile(r"\d{9,10}|\d{13}", re.ASCII)
+# Since 1970, and from 2001 on also in thousandths and millionths of seconds.
+_SECONDS = re.compile(r"\d{9,10}|\d{13}|\d{16}", re.ASCII)
 
 # A link to a daily note, quoted or with a label.
 _LINKED = re.compile(r"[\"']*\[\[(?:[^\[\]|]*/)?([^\[\]|/]+)(?:\|[^\[\]]*)?\]\][\"']*")
@@ -105,7 +80,7 @@ def parse_timestamp(value: object) -> str | None:
         if match := _ISO.fullmatch(text) or _COMPACT.fullmatch(text):
             return _iso(_moment(match.groupdict()))
         if _SECONDS.fullmatch(text):
-            return timestamp_from_seconds(int(text) / (1000 if len(text) > 10 else 1))
+            return timestamp_from_seconds(int(text) / 10 ** max(len(text) - 10, 0))
         if match := _LINKED.fullmatch(text):
             return parse_timestamp(match[1].removesuffix(".md"))
         text = unicodedata.normalize("NFKC", text)
@@ -147,7 +122,7 @@ def _parts(text: str) -> dict[str, str | None] | None:
         is_date = not numbers and len(words) <= MOST_WORDS and all(map(str.isalpha, words))
         return parts | day.groupdict() if is_date else None
     months = [month for month in map(_month, words) if month]
-    if len(months) == 2 and months[0] == _MARCH:  # Tuesday: mardi, martes, martedì, marți
+    if len(months) == 2 and months[0] == 3:  # Tuesday: mardi, martes, martedì, marți
         del months[0]
     if len(months) != 1 or len(numbers) != 2 or not _YEAR.fullmatch(numbers[1]):
         return None
@@ -182,16 +157,13 @@ def _plain(text: str) -> str:
     return unicodedata.normalize("NFC", letters)
 
 
-_MONTHS = {
-    _plain(name): line % 12 + 1
-    for line, names in enumerate(_NAMES.strip().split("\n"))
-    for name in names.split()
-}
-_LONGEST_MONTH, _MARCH = max(map(len, _MONTHS)), 3
-
-
 def _month(word: str) -> int | None:
     # The longest beginning counts: "marras" is November in Finnish.
     word = word.removeprefix("ב")  # "in", which Hebrew writes in one word
-    beginnings = (word[:length] for length in range(min(len(word), _LONGEST_MONTH), 1, -1))
-    return next((_MONTHS[it] for it in beginnings if it in _MONTHS), None)
+    beginnings = (word[:length] for length in range(len(word), 1, -1))
+    return next((_months()[it] for it in beginnings if it in _months()), None)
+
+
+@cache
+def _months() -> dict[str, int]:
+    return {_plain(name): month for month in range(1, 13) for name in word_lists()[str(month)]}

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from ...text.markdown import words_of
 from ..base import SourceError, Unreadable
-from ..files.archive import MEGABYTE
-from ..files.opening import open_zip
+from ..files.archive import MEGABYTE, open_zip
 from .dates import first_timestamp
 from .markdown_metadata import leading_heading
+from .text import word_lists
 
 # Characters times the deepest nesting of what indents lines or is searched again at each level:
 # 100,000 paragraphs in 90 nested quotes took 18 s. Worse pages keep only their words.
@@ -26,11 +26,6 @@ LARGEST_WORD = 4 * MEGABYTE
 
 # The same for tags in that XML: this many take 2 s; a novel has 50,000.
 MOST_TAGS = 100_000
-
-# Elements to drop with their content. Not "object", because Apple Notes puts each table into one.
-_NOT_WORDS = """
-    button canvas iframe nav noscript script select style svg template
-    """.split()
 
 # The names under which blogs, and programs that export notes, give a page's dates.
 _CREATED = "created date dcterms.created article:published_time creation-date".split()
@@ -144,7 +139,7 @@ def _parsed(html: str) -> Page | None:
     options = ConversionOptions(
         bullets="-",
         compact_tables=True,
-        exclude_selectors=_NOT_WORDS,
+        exclude_selectors=word_lists()["not_words"],
         expand_abbreviations=False,
         extract_metadata=False,
         hidden_content="reachable",

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from ...notes import Note
 from ..base import Unreadable
-from .dates import timestamp_from_seconds
+from .dates import parse_timestamp
 from .markdown_metadata import as_markdown, note_from_markdown
 from .text import as_dict, as_dicts, as_text, load_json
 
@@ -48,8 +48,8 @@ def keep_note(key: str, content: bytes, stamp: str) -> Note:
         keep_body(fields),
         title=as_text(fields.get("title")),
         tags=filter(None, labels),
-        created=_moment(fields.get("createdTimestampUsec")),
-        modified=_moment(fields.get("userEditedTimestampUsec")),
+        created=parse_timestamp(fields.get("createdTimestampUsec")),
+        modified=parse_timestamp(fields.get("userEditedTimestampUsec")),
         pinned=fields.get("isPinned") is True,
         archived=fields.get("isArchived") is True,
         trashed=fields.get("isTrashed") is True,
@@ -69,23 +69,12 @@ def keep_body(fields: dict[str, Any]) -> str:
         for link in as_dicts(fields.get("annotations"))
         if "://" in (address := quote(as_text(link.get("url")), safe="/:?#@!$&'*+,;=%[]~"))
     ]
-    files = [
-        f"File: {name}"
-        for file in as_dicts(fields.get("attachments"))
-        if (name := _line(file.get("filePath")))
-    ]
-    lines = ["\n".join(items), "\n".join(links), "\n".join(files)]
-    parts = [as_markdown(as_text(fields.get("textContent"))), *lines]
+    names = (_line(file.get("filePath")) for file in as_dicts(fields.get("attachments")))
+    files = [f"File: {name}" for name in names if name]
+    parts = [as_markdown(as_text(fields.get("textContent")))]
+    parts += map("\n".join, (items, links, files))
     return "\n\n".join(part for part in parts if part.strip())
 
 
 def _line(value: Any) -> str:
     return " ".join(as_text(value).split())
-
-
-def _moment(microseconds: Any) -> str | None:
-    try:
-        seconds = float(microseconds) / 1_000_000
-        return timestamp_from_seconds(seconds) if seconds else None  # 0 means unknown
-    except (OverflowError, TypeError, ValueError):
-        return None

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from ...notes import Note, Tag
 from ...text.markdown import FENCE, plain_text, wiki_links, without_attributes
 from .dates import later, parse_timestamp
+from .text import word_lists
 
 # One or two backticks, the text, as many again. It begins with a plain character, as _TAG does.
 _INLINE_CODE = re.compile(r"`(?<!``)(`?)(?!`)[^`\n]+`\1(?!`)")
@@ -53,13 +54,8 @@ _SHORTCODE = re.compile(
 _REFERENCE = re.compile(r"^[ ]{0,3}\[[^\[\]\n^][^\[\]\n]*\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:|//")  # a single letter before ":" is a drive
 
-IMAGES = frozenset(".apng .avif .bmp .gif .heic .jpeg .jpg .png .svg .tif .tiff .webp".split())
-OTHER_FILES = frozenset(
-    """
-    .csv .doc .docx .epub .flac .key .m4a .m4v .mkv .mov .mp3 .mp4 .numbers .odp .ods .odt .ogg
-    .pages .pdf .ppt .pptx .rtf .wav .webm .xls .xlsx .zip
-    """.split()
-)
+IMAGES = frozenset(word_lists()["images"])
+OTHER_FILES = frozenset(word_lists()["other_files"])
 
 
 class LinkTarget(NamedTuple):

@@ -7,6 +7,8 @@ import json
 import re
 from collections import Counter
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from ..base import Unreadable
@@ -23,16 +25,8 @@ _BYTE_ORDER_MARKS = {
 # Windows' encoding in Western Europe and America, a superset of Latin-1's letters.
 _WESTERN = "cp1252"
 
-# Encodings of Latin scripts, and the letters beyond ASCII of each language that is written in them.
-_CENTRAL = "áčďéěíňóřšťúůýž áäčďéíĺľňóôŕšťúýž ąćęłńóśźż áéíóöőúüű ăâîşţ čćđšž"
-_ALPHABETS = {
-    _WESTERN: "àâæçéèêëîïôœùûüÿ äöüß áéíñóúüç àáâãçéêíóôõú àèéìíòóùú áéëèêïóöü æøåéèêóòâ åäöé"
-    " áæéíðóöþúý äõöüšž áéíóúàèìòù àçèéíïòóúü",
-    "cp1250": _CENTRAL,
-    "iso8859_2": _CENTRAL,
-    "cp1254": "çğı\u0307öşüâîû",
-    "cp1257": "āčēģīķļņšūž ąčęėįšųūž",
-}
+# Encodings of Latin scripts. The letters of their languages are in words.txt.
+_LATIN = (_WESTERN, "cp1250", "iso8859_2", "cp1254", "cp1257")
 # Characters between words in all of them.
 _BETWEEN_WORDS = "\xa0¡¿«»§©®°·€–—‘’‚“”„•…"
 # Share of such letters below which a text isn't in one of the other languages: names, for example.
@@ -122,9 +116,7 @@ def _decoded(data: bytes, encoding: str, problems: list[str]) -> str:
     # A crash or a sync leaves a few NULs in a text, or many at its end. Pictures are full of them.
     if (text is None or has_nul) and _controls(data, text is None) > _MAX_CONTROL_SHARE:
         if not data.strip(b"\0"):  # after a crash, or a placeholder of a file in a cloud
-            raise Unreadable(
-                "nothing but zeros, as if its text weren't on this disk", is_gone=False
-            )
+            raise Unreadable("nothing but zeros, as if it weren't on this disk", is_gone=False)
         raise Unreadable("not text, whatever its name says")
     if text is not None:
         return text
@@ -203,10 +195,18 @@ def _latin(sample: bytes) -> str:
 
     def letters(encoding: str) -> int:
         counts = Counter(high.decode(encoding, "replace").lower())
-        alphabets = (each + _BETWEEN_WORDS for each in _ALPHABETS[encoding].split())
+        alphabets = (each + _BETWEEN_WORDS for each in word_lists()[encoding])
         return max(sum(map(counts.__getitem__, each)) for each in alphabets)
 
-    return max(_ALPHABETS, key=letters) if len(high) > _FEWEST_LETTERS * len(sample) else _WESTERN
+    return max(_LATIN, key=letters) if len(high) > _FEWEST_LETTERS * len(sample) else _WESTERN
+
+
+@cache
+def word_lists() -> dict[str, list[str]]:
+    """Return name → words, from the file words.txt."""
+    text = Path(__file__).with_name("words.txt").read_text("utf-8").replace("\n  ", " ")
+    lists = (line.partition(":") for line in text.splitlines())
+    return {name: words.split() for name, _, words in lists}
 
 
 # --- JSON in which any value may be missing or have the wrong type
@@ -214,10 +214,12 @@ def _latin(sample: bytes) -> str:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def load_json(content: bytes) -> Any:
-    """Return the value in a file. Raise Unreadable."""
+def load_json(content: bytes | str) -> Any:
+    """Return the value in a file or text. Raise Unreadable."""
     try:
-        return json.loads(decode_damaged(content.removeprefix(codecs.BOM_UTF8)))
+        if isinstance(content, bytes):
+            content = decode_damaged(content.removeprefix(codecs.BOM_UTF8))
+        return json.loads(content)
     except (ValueError, RecursionError) as error:  # also ValueError for numbers with many digits
         raise Unreadable(f"no valid JSON ({error})") from error
 

@@ -244,8 +244,8 @@ def test_a_file_without_its_data_is_not_opened_on_a_mac(tmp_path, run, stored, m
         def __exit__(self, *error):
             self._entries.close()
 
-    monkeypatch.setattr("datasette_bear_search.sources.files.folder.os.scandir", Entries)
-    monkeypatch.setattr("datasette_bear_search.sources.files.folder.Folder.head", None)
+    monkeypatch.setattr("datasette_bear_search.sources.files.archive.os.scandir", Entries)
+    monkeypatch.setattr("datasette_bear_search.sources.files.archive.Folder.head", None)
     assert "n01.md: only in iCloud, so what the index has of it stays" in run().output
     assert stored() == before
     assert MarkdownFolder(notes, "notes").count() == 0

@@ -1,7 +1,6 @@
 """Zip archives and folders, whole and hostile: ``sources/files/archive.py``.
 
-Tests ``sources/files/file_source.py``, ``sources/files/opening.py`` and
-``sources/files/zip_archive.py``.
+Tests ``sources/files/file_source.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from hypothesis import strategies as st
 
 from datasette_bear_search.sources.base import SourceError, Unreadable
 from datasette_bear_search.sources.files import archive as sources_files_archive
-from datasette_bear_search.sources.files import file_source, opening, zip_archive
+from datasette_bear_search.sources.files import file_source
 from tests.support.exports import damage, encrypt, folder_of, zip_of
 
 FILES = {"a.txt": "one", "folder/b.txt": "two", "folder/below/Überschrift.txt": "drei"}
@@ -32,7 +31,7 @@ def path(request, tmp_path: Path) -> Path:
 
 def reason(path: Path, name: str, **options: int) -> str:
     """Return why a file in an archive can't be read."""
-    with opening.open_archive(path) as archive, pytest.raises(Unreadable) as caught:
+    with file_source.open_archive(path) as archive, pytest.raises(Unreadable) as caught:
         archive.read(name, **options)
     return str(caught.value)
 
@@ -44,25 +43,25 @@ def error(path: Path) -> str:
 
 
 def read_all(path: Path) -> None:
-    with opening.open_archive(path) as archive:
+    with file_source.open_archive(path) as archive:
         for name in archive.files:
             with suppress(Unreadable):
                 archive.read(name)
 
 
 def test_files_of_an_archive_and_of_a_folder_are_read_alike(path: Path) -> None:
-    with opening.open_archive(path) as archive:
+    with file_source.open_archive(path) as archive:
         assert {name: archive.read(name).decode() for name in archive.files} == FILES
         assert archive.skipped == []
         assert archive.head("folder/b.txt", 2) == b"tw"
 
 
 def test_a_stamp_changes_with_the_content(path: Path, tmp_path: Path) -> None:
-    with opening.open_archive(path) as archive:
+    with file_source.open_archive(path) as archive:
         before = archive.files["a.txt"].stamp
     make = folder_of if path.is_dir() else zip_of
     make(path, {**FILES, "a.txt": "three"})
-    with opening.open_archive(path) as archive:
+    with file_source.open_archive(path) as archive:
         assert archive.files["a.txt"].stamp != before
 
 
@@ -115,7 +114,7 @@ def test_a_smaller_bomb_is_not_unpacked_either(tmp_path: Path) -> None:
 def test_an_archive_that_unpacks_to_too_much_altogether_is_not_read_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(zip_archive, "LARGEST_ARCHIVE", 2500)
+    monkeypatch.setattr(sources_files_archive, "LARGEST_ARCHIVE", 2500)
     path = zip_of(tmp_path / "many.zip", {f"{number}.txt": b"0" * 1000 for number in range(5)})
     assert "unpacks to more than" in error(path)
 
@@ -123,7 +122,7 @@ def test_an_archive_that_unpacks_to_too_much_altogether_is_not_read_on(
 def test_an_archive_of_too_many_files_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "MOST_FILES", 3)
+    monkeypatch.setattr(sources_files_archive, "MOST_FILES", 3)
     path = zip_of(tmp_path / "many.zip", {f"{number}.txt": "" for number in range(4)})
     assert "lists more than 3 files" in error(path)
 
@@ -133,7 +132,7 @@ def test_an_archive_of_too_many_files_is_not_read(
 )
 def test_paths_that_lead_out_of_an_archive_are_skipped(tmp_path: Path, name: str) -> None:
     path = zip_of(tmp_path / "export.zip", {name: "x", "inside.txt": "y"})
-    with opening.open_archive(path) as archive:
+    with file_source.open_archive(path) as archive:
         assert list(archive.files) == ["inside.txt"]
         [line] = archive.skipped
     assert line.endswith(": leads out of the archive")
@@ -154,7 +153,7 @@ def test_special_files_and_system_files_are_left_out(tmp_path: Path) -> None:
             "real.txt",
         ):
             archive.writestr(name, "x")
-    with opening.open_archive(path) as archive:
+    with file_source.open_archive(path) as archive:
         assert list(archive.files) == ["real.txt"]
 
 
@@ -163,7 +162,7 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "export", FILES)
     (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
     (folder / "loop").symlink_to(folder)
-    with opening.open_archive(folder) as archive:
+    with file_source.open_archive(folder) as archive:
         assert set(archive.files) == set(FILES)
 
 
@@ -172,7 +171,7 @@ def test_names_that_macos_writes_without_an_encoding_flag_are_decoded(tmp_path: 
     path.write_bytes(path.read_bytes().replace(b"\x00\x08\x08\x00", b"\x00\x00\x08\x00"))
     with zipfile.ZipFile(path) as archive:
         assert archive.namelist() == ["├£bung.txt"]
-    with opening.open_archive(path) as archive:
+    with file_source.open_archive(path) as archive:
         assert list(archive.files) == ["Übung.txt"]
 
 
@@ -182,7 +181,7 @@ def test_a_date_of_1980_means_no_date(tmp_path: Path) -> None:
         archive.writestr(zipfile.ZipInfo("old.txt"), "x")
         archive.writestr(zipfile.ZipInfo("new.txt", (2024, 5, 1, 9, 30, 0)), "x")
         archive.writestr(zipfile.ZipInfo("odd.txt", (2024, 15, 1, 9, 30, 0)), "x")
-    with opening.open_archive(path) as archive:
+    with file_source.open_archive(path) as archive:
         dates = {name: file.modified for name, file in archive.files.items()}
     assert dates["new.txt"] == 1714555800
     assert dates["old.txt"] != dates["old.txt"]  # nan
@@ -193,7 +192,7 @@ def test_a_file_with_a_password_is_skipped(tmp_path: Path) -> None:
     path = zip_of(tmp_path / "export.zip", FILES)
     encrypt(path, "a.txt")
     assert reason(path, "a.txt") == "encrypted with a password"
-    with opening.open_archive(path) as archive:
+    with file_source.open_archive(path) as archive:
         assert archive.read("folder/b.txt") == b"two"
 
 
@@ -223,7 +222,7 @@ def test_an_unreadable_archive_of_another_user_is_named(tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert "neither a file nor a folder" in error(tmp_path / "pipe")
-    assert not opening.is_zip(tmp_path / "pipe")
+    assert not file_source.is_zip(tmp_path / "pipe")
 
 
 @settings(

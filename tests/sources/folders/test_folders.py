@@ -1,6 +1,6 @@
 """Folders of notes: which files are found, left out (and reported), and read again.
 
-Tests ``sources/files/folder.py``, ``sources/files/states.py`` and ``sources/folders/links.py``.
+Tests ``sources/files/states.py`` and ``sources/folders/links.py``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources import folders
 from datasette_bear_search.sources.base import Incremental, SourceError, Unchanged, Unreadable
-from datasette_bear_search.sources.files import folder as sources_files_folder
+from datasette_bear_search.sources.files import archive
+from datasette_bear_search.sources.folders import links
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 from tests.support.note_folders import by_key, link_keys, read, set_modified, vault, write_files
@@ -137,7 +138,7 @@ def test_a_huge_file_is_left_out_with_a_line(tmp_path: Path, monkeypatch) -> Non
 
 def test_a_file_that_grows_while_it_is_read_is_read_whole_or_left_out(tmp_path: Path) -> None:
     write_files(tmp_path, {"log.md": "one\n"})
-    folder = sources_files_folder.Folder(tmp_path)
+    folder = archive.Folder(tmp_path)
     write_files(tmp_path, {"log.md": "one\ntwo\nthree\n"})
     assert folder.read("log.md") == b"one\ntwo\nthree\n"
     with pytest.raises(Unreadable, match="larger than"):
@@ -484,3 +485,10 @@ def test_the_date_in_a_files_name_is_when_it_was_created(
     (tmp_path / name).write_text("x")
     [note] = MarkdownFolder(tmp_path).read()
     assert (note.created or "")[:10] == (day or "")
+
+
+def test_an_alias_of_two_notes_means_the_same_one_in_every_run() -> None:
+    names = {"A.md": "A", "B.md": "B"}
+    aliases = dict.fromkeys(names, links.alias_hash("tea"))
+    for each in (aliases, dict(reversed(aliases.items()))):
+        assert links.LinkResolver(names, each).resolve("Tea", is_wiki=True) == "B.md"
