@@ -41,6 +41,10 @@ README = (Path(__file__).parent / "README.md").read_text(encoding="utf-8")
 README = README.replace("](docs/images/", f"]({REPOSITORY}/raw/main/docs/images/")
 README = re.sub(r"\]\((?=docs/|[A-Z]+(?:\.md)?\))", f"]({REPOSITORY}/blob/main/", README)
 
+# What finds secrets. detect-secrets itself has had no release since 2024; this is the fork of it
+# that is looked after.
+REDACT = ["bc-detect-secrets>=1.5.52"]
+
 # Reads the words of PDFs.
 PDF = ["pypdfium2>=5"]
 
@@ -140,8 +144,10 @@ setup(
     ],
     extras_require={
         "bundled": [BUNDLED_MODEL, *ONNX],
+        # What agents read leaves the machine, so that secrets are masked for them by default.
         # The last cryptography, which mcp needs, with wheels for Intel Macs is 48.
-        "mcp": ["mcp>=2", f"cryptography<49; {INTEL_MAC}"],
+        "mcp": ["mcp>=2", f"cryptography<49; {INTEL_MAC}", *REDACT],
+        "redact": REDACT,
         "onnx": ONNX,  # for another model than the bundled one
         "pdf": PDF,
         "benchmarks": ["matplotlib", "pytrec-eval-terrier", "scipy"],
@@ -156,6 +162,7 @@ setup(
         "test": [
             *ONNX,
             *PDF,
+            *REDACT,
             BUNDLED_MODEL,
             "cogapp",
             "hypothesis",

@@ -106,12 +106,16 @@ class Library:
         """Open the index file read-only, with our SQL functions.
 
         :raises SidecarError: if it can't be read, now or inside the block
+        :raises RedactionMissing: if secrets are to be masked and the packages aren't installed
         """
         from .index.file.database import SidecarError, explained
         from .search.connection import open_sidecar
         from .search.engine import TimeLimitExceeded
+        from .search.redaction.masking import require
         from .sqlite import sqlite3
 
+        if self.redact:
+            require()
         # Not of the index, but of the program that uses the connection.
         program_errors = (sqlite3.ProgrammingError, sqlite3.InterfaceError)
         block = self._block

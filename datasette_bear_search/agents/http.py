@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..index.config import PLUGIN
+from ..search.redaction import masking
 from ..sqlite import sqlite3
 from ..web import hosts as web_hosts
 from ..web import turns
@@ -103,7 +104,7 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
     try:
         # In a thread, because its instructions are read from the index.
         server = await asyncio.to_thread(build_server, _library(datasette, database), **options)
-    except SdkMissing as error:
+    except (SdkMissing, masking.RedactionMissing) as error:
         return refusal(str(error), 404)
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 

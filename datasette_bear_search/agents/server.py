@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from ..embeddings import registry
 from ..index.file import database
 from ..notes import counted, printable, printable_lines
+from ..search.redaction import masking
 from ..sqlite import sqlite3
 from . import AgentLibrary, ToolError
 from .arguments import NOTE
@@ -183,7 +184,7 @@ def _listed(tool: Tool) -> Any:
 
 def _instructions(library: AgentLibrary) -> str:
     """Return what an agent should know before its first call: the rules, and which notes exist."""
-    with suppress(ToolError), library.open() as connection:
+    with suppress(ToolError, masking.RedactionMissing), library.open() as connection:
         sources = connection.execute(_SOURCES).fetchall()
         about = library.about(connection)
         tags = connection.execute(_TOP_TAGS, [TOP_TAGS]).fetchall()

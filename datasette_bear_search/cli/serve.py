@@ -77,6 +77,7 @@ def bear_serve(
     the Bear, Obsidian and Logseq notes on this computer. While the server runs, it keeps the index
     up to date.
     """
+    from ..search.redaction import masking
 
     with clear_errors():
         path = sidecar_path or database.default_path()
@@ -84,6 +85,8 @@ def bear_serve(
             with database.open_for_writing(path):
                 pass  # create an empty index, which the page offers to fill
         _bring_up_to_date(path)
+        if redact:
+            masking.require()
         settings: dict[str, Any] = {**OF_ONE_PERSON, "mcp_hosts": list(hosts)}
         if redact is not None:  # by default, pages show secrets but agents don't get them
             settings["redact"] = redact
@@ -198,6 +201,7 @@ def bear_mcp(
     """
     from .. import agents
     from ..agents import server
+    from ..search.redaction import masking
 
     if app or bundle or skill:
         options = [f"--hide-tag={tag}" for tag in hidden_tags]
@@ -211,6 +215,8 @@ def bear_mcp(
         server.serve_stdio(library)
     except server.SdkMissing as error:
         raise click.ClickException(str(error)) from None
+    except masking.RedactionMissing as error:
+        raise click.ClickException(f"{error}, or use --no-redact") from None
 
 
 def _set_up(
@@ -236,6 +242,7 @@ def _set_up(
 def _check_server(options: Sequence[str]) -> None:
     """End the command unless the server would start: an app shows its errors to nobody."""
     from ..agents import AgentLibrary, server
+    from ..search.redaction import masking
 
     chosen = [each.partition("=")[2] for each in options if each.startswith("--sidecar=")]
     library = AgentLibrary(chosen[0] if chosen else None)
@@ -244,6 +251,8 @@ def _check_server(options: Sequence[str]) -> None:
         if not is_in_uv_cache(sys.prefix):  # uvx installs the extras when the app runs it
             advice = "Nothing was written, because the app couldn't start the server. "
             server.build_server(library)
+            if "--no-redact" not in options:
+                masking.require()
         with Library(library.path).open() as connection:
             database.require_current(connection)
     except (server.SdkMissing, ForeseenError) as error:

@@ -6,6 +6,7 @@ Tests ``cli/options.py``.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from html import unescape
 from urllib.parse import quote, unquote
@@ -23,6 +24,7 @@ from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.search.planning import spelling
+from datasette_bear_search.search.redaction import masking
 from datasette_bear_search.search.redaction.masking import MASK
 from datasette_bear_search.search.request import SearchRequest
 from tests.support.agents import bear_mcp, serving
@@ -273,13 +275,13 @@ WORDY = [
 ]
 LEADING = [
     BearNote(
-        f"# Entry {number}{f' {line}' if number % 5 == 0 and chr(10) not in line else ''}"
+        f"# Entry {number}{f' {lead}{secret}' if number % 5 == 0 and is_line else ''}"
         f"\n\nAbout the garden.\n\n{lead}{secret}{rest}\n\nAnd more about it.",
         tags=("garden",),
         created=day(1 + number % 27),
     )
     for number, (lead, secret, rest) in enumerate([*SECRETS.values(), *WORDY])
-    for line in [lead + secret + rest.rstrip()]
+    for is_line in ["\n" not in lead + secret]
 ]
 FACES = (
     "/-/bear-search.json?q={}",
@@ -331,3 +333,10 @@ async def test_words_that_stand_outside_of_secrets_too_are_completed_and_correct
     assert query["corrections"] == [{"typed": "xylographicaly", "searched": "xylographically"}]
     query = (await datasette.client.get(path + "bronto*")).json()["query"]
     assert '"brontosaurus"' in query["match"]
+
+
+async def test_a_server_that_cannot_mask_does_not_start(index, monkeypatch):
+    monkeypatch.setitem(sys.modules, "detect_secrets.core.plugins.util", None)
+    masking._detectors.cache_clear()
+    with pytest.raises(Exception, match=r"setting redact .* is on.*bear-search\[redact\]"):
+        await opened(index, redact=True).invoke_startup()

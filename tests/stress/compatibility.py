@@ -27,7 +27,7 @@ DATASETTES = ("0.65.5", "1.0a41")
 
 # Needed for search by meaning, and not available for every Python.
 HEAVY = "sentence-transformers"
-AGENTS = ("mcp>=2",)
+AGENTS = ("mcp>=2", "bc-detect-secrets>=1.5.52")
 TEST_PACKAGES = ("pytest", "pytest-asyncio", "hypothesis", "numpy")
 
 # Tests that depend on Python's version and take only seconds.
@@ -170,7 +170,7 @@ def install(case: Case, folder: Path) -> Path:
         run(
             [
                 *pip,
-                f"{case.artifact}[bundled,mcp]",
+                f"{case.artifact}[bundled,mcp,redact]",
                 f"datasette=={case.datasette}",
             ]
         )

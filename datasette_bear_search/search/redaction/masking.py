@@ -1,6 +1,8 @@
 """Text → the same text with its secrets masked: keys, tokens, named passwords, card numbers.
 
-Each character of a secret becomes ``●``, so that offsets and lines stay the same.
+Each character of a secret becomes ``●``, so that offsets and lines stay the same. The
+package ``detect_secrets`` (extra ``redact``) detects most secrets; the rules here and in
+``named_secrets`` find others.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
 from ...index.file.schema import WORD_INDEX
-from ...notes import INVISIBLE, JOINERS, VARIANTS
+from ...notes import INVISIBLE, JOINERS, VARIANTS, ForeseenError
 from ...query import fts5
 from ...query.fts5 import unique
 from ..planning import spelling
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from ..results.records import FoundNote, MatchedPassage
 
 MASK = "●"
+
+INSTALL_REDACT = 'pip install "datasette-bear-search[redact]"'
 
 # Characters of a long text to read around a part of it, because a secret that is cut off may not be
 # recognized. A private key of 4,096 bits has 3,300.
@@ -55,10 +59,27 @@ SHORTEST_TOKEN, LONGEST_TOKEN = 16, 8000
 
 # A token of no known form is a secret if it looks random: it has at least RANDOM_FROM characters of
 # three kinds, the kind changes at a share of CHANGES of the places, and the entropy is BITS per
-# character. This finds 92, 93, 97 and 98 % of random tokens of 20, 24, 32 and 40 characters, with
-# 31 false alarms in 2,177 texts about programming, mostly random ids. Entropy alone, from 4.0 bits
-# on, finds 63, 94 and 100 % of the last three with as many false alarms.
+# character. This finds 92, 93, 97 and 98 % of random tokens of 20, 24, 32 and 40 characters. The
+# library's entropy detector finds 0, 4, 63 and 98 % at its 4.5 bits; at 4.0 bits 63, 94 and 100 %,
+# with as many false alarms as this (31 tokens in 2,177 texts about programming, mostly random ids).
 RANDOM_FROM, CHANGES, BITS = 20, 0.45, 3.4
+
+
+class RedactionMissing(ForeseenError):
+    def __init__(self) -> None:
+        needs = "Masking secrets needs further packages. Install them with:"
+        super().__init__(f"{needs} {INSTALL_REDACT}")
+
+
+def require() -> None:
+    """Load the packages that find secrets, which takes about a second.
+
+    :raises RedactionMissing: if they aren't installed
+    """
+    try:
+        _detectors()
+    except ImportError:
+        raise RedactionMissing from None
 
 
 # --- text
@@ -303,10 +324,11 @@ def _private_keys(text: str) -> Iterator[tuple[int, int]]:
         yield from (match.span() for match in _PRIVATE_KEY.finditer(text))
 
 
+_DIGIT = re.compile(r"\d")
 _TOKEN = re.compile(rf"[!-;=?-_a-z{{-~]{{{SHORTEST_TOKEN},}}")  # no spaces, <, > or `
 _RANDOM = re.compile(rf"(?<![A-Za-z0-9])[A-Za-z0-9]{{{RANDOM_FROM},}}(?![A-Za-z0-9])")
-# A password in an address: https://anna:PASSWORD@example.net
-_IN_ADDRESS = re.compile(r"://[^\s:/?#@]+:([^\s:/?#@]+)@")
+# Characters before and after a token that the detectors need to see: "aws_secret_access_key = …"
+_BEFORE, _AFTER = 60, 5
 
 
 def _tokens(text: str) -> Iterator[tuple[int, int]]:
@@ -315,11 +337,17 @@ def _tokens(text: str) -> Iterator[tuple[int, int]]:
         if end - start > LONGEST_TOKEN:
             continue
         yield from (match.span() for match in _known_tokens().finditer(text, start, end))
-        if text.find("://", start, end) >= 0:
-            yield from (match.span(1) for match in _IN_ADDRESS.finditer(text, start, end))
-        elif text.find("base64,", start, end) < 0:
-            found = _RANDOM.finditer(text, start, end)
-            yield from (match.span() for match in found if _looks_random(match[0]))
+        if not (_DIGIT.search(text, start, end) or text.find("@", start, end) >= 0):
+            continue
+        line_start = text.rfind("\n", max(0, start - _BEFORE), start) + 1
+        window = max(line_start, start - _BEFORE), min(len(text), end + _AFTER)
+        for detector in _detectors():
+            for match in detector.finditer(text, *window):
+                yield _secret_of(match)
+        if text.find("://", start, end) < 0 and text.find("base64,", start, end) < 0:
+            for match in _RANDOM.finditer(text, start, end):
+                if _looks_random(match[0]):
+                    yield match.span()
 
 
 @cache
@@ -327,6 +355,27 @@ def _known_tokens() -> re.Pattern[str]:
     from .named_secrets import described
 
     return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(described()['tokens'])})")
+
+
+@cache
+def _detectors() -> tuple[re.Pattern[str], ...]:
+    # Importing it takes half a second, which is needed only to mask secrets.
+    from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+    from detect_secrets.plugins.base import RegexBasedDetector
+
+    regexes: dict[re.Pattern[str], None] = {}
+    for kind, detector in get_mapping_from_secret_type_to_class().items():
+        # A public IP address isn't a secret.
+        if issubclass(detector, RegexBasedDetector) and "IP" not in kind.upper().split():
+            regexes |= dict.fromkeys(detector.denylist)  # type: ignore[call-overload]
+    return tuple(regexes)
+
+
+def _secret_of(match: re.Match[str]) -> tuple[int, int]:
+    # The longest group is the secret, unless it is so short that it can only be the prefix.
+    groups = [match.span(number) for number in range(1, len(match.groups()) + 1)]
+    start, end = max(groups, key=lambda span: span[1] - span[0], default=(0, 0))
+    return (start, end) if end - start >= 8 else match.span()
 
 
 def _looks_random(token: str) -> bool:

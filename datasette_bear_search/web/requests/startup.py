@@ -16,6 +16,7 @@ from ...index.file import database as index_file
 from ...index.file import metadata, vectors
 from ...search import connection as search_connection
 from ...search import sql_search
+from ...search.redaction import masking
 from ...sqlite import sqlite3
 from . import other_databases
 from .databases import sidecar_database, sidecar_databases
@@ -27,14 +28,19 @@ OURS = "sidecar redact hidden_tags mcp_hosts cross_encoder judgments files warm_
 async def start(datasette: Datasette) -> None:
     """Attach the sidecar named in the settings, and start to load its model if they say so.
 
-    :raises StartupError: if it isn't a sidecar, or for an unknown setting: a mistyped hidden_tags
-        would hide nothing
+    :raises StartupError: if it isn't a sidecar, if secrets must be masked but can't be detected, or
+        for an unknown setting: a mistyped hidden_tags would hide nothing
     """
     if not isinstance(datasette.plugin_config(PLUGIN) or {}, dict):
         raise StartupError(f"The settings of {PLUGIN} have to be names with values.")
     known = [*OURS, *CONFIGURATION_KEYS]
     for name in config(datasette).keys() - known:
         raise StartupError(f"{PLUGIN} has no setting {name!r}. {did_you_mean(str(name), known)}")
+    try:
+        if redacts(datasette):
+            masking.require()
+    except masking.RedactionMissing as error:
+        raise StartupError(f"The setting redact of {PLUGIN} is on. {error}") from None
     _attach_sidecar(datasette)
     if setting_list(datasette, "hidden_tags"):
         for each in await sidecar_databases(datasette):

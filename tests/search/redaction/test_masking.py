@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasette_bear_search import demo
+from datasette_bear_search.search.redaction import masking
 from datasette_bear_search.search.redaction.masking import MASK, masked, masked_part
 from tests.support.secrets_in_notes import NO_SECRETS, SECRETS, drawn
 
@@ -92,6 +95,24 @@ def test_no_text_changes_its_length_or_its_lines(text):
     ids=lambda text: text[:12],
 )
 def test_no_text_takes_long(text):
+    masking.require()
     started = time.process_time()
     masked(text)
     assert time.process_time() - started < 20  # quadratic code would take minutes
+
+
+def test_commands_that_mask_nothing_do_not_import_the_detectors():
+    code = (
+        "import sys, datasette_bear_search.search.redaction.masking\n"
+        "import datasette_bear_search.web.pages.search\n"
+        "print([name for name in sys.modules if name.startswith('detect_secrets')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_without_the_detectors_an_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "detect_secrets.core.plugins.util", None)
+    masking._detectors.cache_clear()
+    with pytest.raises(masking.RedactionMissing, match=r"datasette-bear-search\[redact\]"):
+        masking.require()
