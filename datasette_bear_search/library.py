@@ -252,18 +252,28 @@ class Library:
             found = status.read_status(connection)
         return status.completed(found, self._file(), self.shown)
 
-    def note(self, note: NoteName) -> NoteDetail:
-        """Return a whole note by its id, ``SOURCE:KEY`` (which never changes) or its file.
+    def note(
+        self,
+        note: NoteName | None = None,
+        *,
+        source: str = "",
+        key: str = "",
+        path: str | os.PathLike[str] | None = None,
+    ) -> NoteDetail:
+        """Return a whole note by its id, its source and key (which never change) or its file.
 
         :raises NoteNotFound: if there is no such note
         """
         from .search.notes import detail
         from .search.redaction import masking
 
+        name = f"{source}:{key}" if source or key else note if path is None else Path(path)
+        if name is None:
+            raise TypeError("note() needs an id, a source and key, or a path")
         with self.open() as connection:
-            found = detail.read_note(connection, self._id(connection, note))
+            found = detail.read_note(connection, self._id(connection, name))
         if found is None:
-            raise NoteNotFound(_name(note))
+            raise NoteNotFound(_name(name))
         return masking.masked_record(found) if self.redact else found
 
     def similar(self, note: NoteName, *, limit: int = 10, unlinked: bool = False) -> SimilarNotes:

@@ -117,14 +117,14 @@ def test_a_number_may_be_larger_than_sqlite_can_store(notes):
 
 def test_a_note_is_found_by_its_id_its_key_its_file_and_itself(notes, tmp_path):
     hit = notes.search("church").hits[0]
-    by_key = notes.note(f"{hit.source}:{hit.key}")
+    by_key = notes.note(source=hit.source, key=hit.key)
     assert notes.note(hit.id) == notes.note(hit) == notes.note(f"bear:{hit.key}") == by_key
     assert by_key.body == "A mouse on the roof of the church."
     (tmp_path / "vault").mkdir()
     file = tmp_path / "vault" / "soup.md"
     file.write_text("# Lentil soup\n\nRed lentils.")
     notes.index(tmp_path / "vault")
-    assert notes.note(file).title == notes.note(str(file)).title == "Lentil soup"
+    assert notes.note(path=file).title == notes.note(str(file)).title == "Lentil soup"
     with pytest.raises(NoteNotFound, match="no note with the id 999"):
         notes.note(999)
 
@@ -310,7 +310,7 @@ def test_programs_add_notes_and_replace_them(tmp_path):
     changed = library.add(replace(roof, body="The gutter leaks."))
     assert (changed.added, changed.changed, changed.removed) == (0, 1, 0)
     assert titles(library.search("gutter", found=True)) == ["Roof"]
-    assert library.note("added:stove").title == "Stove"
+    assert library.note(source="added", key="stove").title == "Stove"
     # The next runs read them again, even if they have to make a new index.
     assert library.index(rebuild=True).notes == 2
     assert library.discard("roof", "unknown").removed == 1

@@ -64,7 +64,7 @@ def test_the_name_of_a_file_may_be_written_otherwise(
     folder = write_files(tmp_path / "notes", {f"work/{CAFE}.md": "# Coffee", "a.md": "# A"})
     bear_index(path=folder)
     library = Library(sidecar_path)
-    assert library.note(name.format(folder=folder)).title == "Coffee"
+    assert library.note(path=name.format(folder=folder)).title == "Coffee"
     assert library.note(f"notes:work/{CAFE}.md").title == "Coffee"
 
 
@@ -74,9 +74,9 @@ def test_a_name_like_those_of_two_files_is_taken_as_written(tmp_path, bear_index
         pytest.skip("this file system doesn't distinguish capitals")
     bear_index(path=folder)
     library = Library(sidecar_path)
-    assert library.note(folder / "roof.md").title == "B"
+    assert library.note(path=folder / "roof.md").title == "B"
     with pytest.raises(NoteNotFound):
-        library.note(folder / "rOOf.md")
+        library.note(path=folder / "rOOf.md")
 
 
 @pytest.mark.parametrize("name", [*NAMES, "notes/work/tea.md"])
