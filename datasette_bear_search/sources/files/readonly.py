@@ -11,11 +11,13 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from struct import iter_unpack, unpack
 from threading import Lock
+from typing import IO
 
 from ...sqlite import sqlite3
 from ..base import SourceError
@@ -25,8 +27,11 @@ from .states import explained, file_state, not_allowed
 # How long to wait while the program saves. Bear takes milliseconds, a large sync a second or two.
 OWNER_BUSY_SECONDS = 5.0
 
-# How folders of copies are called, and seconds after which one that is still there is nobody's: a
-# copy is read right after it was written.
+# How many times to try if the file changes while it is being copied, and the pause in between.
+COPY_ATTEMPTS = 5
+COPY_PAUSE_SECONDS = 0.2
+# How copies are called, and seconds after which one that is still there is nobody's: SQLite has it
+# open right after it was written.
 COPIES = "datasette-bear-search-"
 ABANDONED_SECONDS = 600.0
 
@@ -98,53 +103,50 @@ def _beside(file: Path, suffix: str) -> Path:
 
 
 def _opened(file: Path, owner: Owner, cleanup: ExitStack) -> sqlite3.Connection:
-    """Open the file, so that nothing beside it changes."""
+    """Open the file, or a private copy, so that nothing beside it changes.
+
+    Never with ``immutable=1``, which ignores the program's locks and journals and reads half-saved
+    rows.
+    """
 
     def connect(path: Path, parameters: str = "mode=ro") -> sqlite3.Connection:
         uri = f"{path.as_uri()}?{parameters}"
         db = sqlite3.connect(uri, uri=True, timeout=OWNER_BUSY_SECONDS, isolation_level=None)
         return cleanup.enter_context(closing(db))
 
-    def check(before: str, now: Callable[[Path], str]) -> None:
-        if now(file) != before:
-            raise _explained(file, owner, "locked")
-
     if not _uses_wal(file, owner):
         return connect(file)
-    log = _beside(file, "-wal")
     # In WAL mode, SQLite creates missing -wal and -shm files even to read. If both exist, it can be
     # told not to write to them.
-    if os.path.exists(log) and os.path.exists(_beside(file, "-shm")):
+    if os.path.exists(_beside(file, "-wal")) and os.path.exists(_beside(file, "-shm")):
         return connect(file, "mode=ro&readonly_shm=1")
-    if not os.path.exists(log):
-        # The file has everything until a program moves a new log into it, which that doesn't lock.
-        cleanup.callback(check, file_state(file), file_state)
-        return connect(file, "immutable=1")
-    before = state(file)
-    try:
-        folder = cleanup.enter_context(tempfile.TemporaryDirectory(prefix=COPIES))
-        copy = Path(folder, "copy.sqlite")
-        shutil.copyfile(file, copy)
-        shutil.copyfile(log, _beside(copy, "-wal"))
-    except OSError as error:  # such as a full disk
-        raise SourceError(
-            f"{file} can't be copied to {tempfile.gettempdir()}, where it would be read:"
-            f" {error.strerror}."
-        ) from error
-    check(before, state)
-    return connect(copy, "mode=rw")
+    # Filled only when it has no name anymore: whatever kills this process, no copy remains.
+    descriptor, name = tempfile.mkstemp(".sqlite", COPIES)
+    copy = Path(name)
+    cleanup.callback(copy.unlink, missing_ok=True)
+    stream = cleanup.enter_context(os.fdopen(descriptor, "w+b"))
+    db = connect(copy)
+    with suppress(PermissionError):  # Windows keeps the name as long as the file is open
+        copy.unlink()
+    _copy_into(stream, file, owner)
+    return db
 
 
 def remove_abandoned_copies() -> None:
-    """Remove the folders of copies that killed processes left."""
+    """Remove copies that killed processes left: of earlier versions, or on Windows."""
     with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
-            if entry.name.startswith(COPIES) and entry.is_dir(follow_symlinks=False):
+            if entry.name.startswith(COPIES):
                 with suppress(OSError):
-                    is_ours = not hasattr(os, "getuid") or os.lstat(entry).st_uid == os.getuid()
-                    written = os.lstat(os.path.join(entry, "copy.sqlite")).st_mtime
-                    if is_ours and time.time() - written > ABANDONED_SECONDS:
-                        shutil.rmtree(entry.path, ignore_errors=True)
+                    _remove_if_abandoned(Path(entry.path))
+
+
+def _remove_if_abandoned(path: Path) -> None:
+    is_ours = not hasattr(os, "getuid") or os.lstat(path).st_uid == os.getuid()
+    copy = path / "copy.sqlite" if path.is_dir() else path
+    age = time.time() - os.lstat(copy).st_mtime
+    if is_ours and not path.is_symlink() and copy.suffix == ".sqlite" and age > ABANDONED_SECONDS:
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
 
 
 def _uses_wal(file: Path, owner: Owner) -> bool:
@@ -160,6 +162,66 @@ def _uses_wal(file: Path, owner: Owner) -> bool:
     if not header.startswith(b"SQLite format 3\0"):
         raise SourceError(f"{file} is not a database. Give the PATH of a {owner.database}.")
     return header[19:20] == b"\2"
+
+
+def _copy_into(copy: IO[bytes], file: Path, owner: Owner) -> None:
+    for attempt in range(COPY_ATTEMPTS):
+        if attempt:
+            time.sleep(COPY_PAUSE_SECONDS)
+        before = state(file)
+        try:
+            copy.seek(0)
+            copy.truncate()
+            with open(file, "rb") as stream:
+                shutil.copyfileobj(stream, copy)
+            # There is no -wal file if the program exited properly.
+            with suppress(FileNotFoundError), open(_beside(file, "-wal"), "rb") as log:
+                _apply_log(log, copy)
+            copy.seek(18)
+            copy.write(b"\1\1")  # not in WAL mode, which needs files with names
+            copy.flush()
+        except OSError as error:  # such as a full disk
+            raise SourceError(
+                f"{file} can't be copied to {tempfile.gettempdir()}, where it would be read:"
+                f" {error.strerror}."
+            ) from error
+        if state(file) == before:
+            return
+    raise _explained(file, owner, "locked")
+
+
+def _apply_log(log: IO[bytes], copy: IO[bytes]) -> None:
+    """Write what was committed to a write-ahead log into a copy of its database.
+
+    The format is described at https://www.sqlite.org/fileformat2.html#the_write_ahead_log.
+    """
+    header = log.read(32)
+    if len(header) < 32:
+        return
+    magic, _, page_size, _, *salt, _, _ = unpack(">8I", header)
+    order = ">" if magic & 1 else "<"
+    sums = _checksum(header[:24], (0, 0), order)
+    pages: dict[int, bytes] = {}
+    while len(frame := log.read(24 + page_size)) == 24 + page_size:
+        number, pages_in_all, *proof = unpack(">6I", frame[:24])
+        sums = _checksum(frame[:8] + frame[24:], sums, order)
+        if proof != [*salt, *sums]:  # left from before the log was last emptied
+            return
+        pages[number] = frame[24:]
+        if pages_in_all:  # the end of a transaction
+            for number, page in pages.items():
+                copy.seek((number - 1) * page_size)
+                copy.write(page)
+            copy.truncate(pages_in_all * page_size)
+            pages.clear()
+
+
+def _checksum(data: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]:
+    first, second = sums
+    for one, other in iter_unpack(f"{order}2I", data):
+        first = (first + one + second) & 0xFFFFFFFF
+        second = (second + other + first) & 0xFFFFFFFF
+    return first, second
 
 
 _DAMAGED = (

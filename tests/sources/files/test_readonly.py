@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -155,22 +156,20 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_library_whose_log_was_closed_properly_is_read_without_a_copy(
-    path: Path, temporary: Path
-) -> None:
-    bear_library(path, NOTES)
-    edit(path, WAL)
-    with readonly.read_transaction(path) as db:
-        assert db.execute("select count(*) from ZSFNOTE").fetchone() == (20,)
-        assert os.listdir(temporary) == []
-
-
-# Reads the library at sys.argv[1], and says when it is open.
+# Reads the library at sys.argv[1], and says before its copy is made and when it is open.
 SLOW_READING = """
-import sys, time
+import shutil, sys, time
 from pathlib import Path
 from datasette_bear_search.sources.files import readonly
 
+copy = shutil.copyfileobj
+def copy_slowly(source, target):
+    copy(source, target)
+    target.flush()
+    if sys.argv[2] == "copying":
+        print("copied", flush=True)
+        time.sleep(60)
+readonly.shutil.copyfileobj = copy_slowly
 with readonly.read_transaction(Path(sys.argv[1])) as db:
     db.execute("select ZTEXT from ZSFNOTE").fetchone()
     print("reading", flush=True)
@@ -178,26 +177,28 @@ with readonly.read_transaction(Path(sys.argv[1])) as db:
 """
 
 
-def test_a_copy_that_a_killed_process_left_is_removed_later(path: Path, temporary: Path) -> None:
+@pytest.mark.skipif(os.name != "posix", reason="an open file keeps its name there")
+@pytest.mark.parametrize("has_log", [False, True])
+@pytest.mark.parametrize("moment", ["copying", "reading"])
+def test_no_copy_outlives_a_killed_process(
+    path: Path, temporary: Path, moment: str, has_log: bool
+) -> None:
     bear_library(path, NOTES)
-    crash_bear(path, WAL, LATE_NOTE)
-    path.with_name("database.sqlite-shm").unlink()
-    command = [sys.executable, "-c", SLOW_READING, str(path)]
-    environment = os.environ | {"TMPDIR": str(temporary), "TEMP": str(temporary)}
+    if has_log:
+        crash_bear(path, WAL, LATE_NOTE)
+        path.with_name("database.sqlite-shm").unlink()
+    else:
+        edit(path, WAL)
+    command = [sys.executable, "-c", SLOW_READING, str(path), moment]
+    environment = os.environ | {"TMPDIR": str(temporary)}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as reading:
         assert reading.stdout is not None
         assert reading.stdout.readline()
-        [copy] = temporary.glob(f"{readonly.COPIES}*/copy.sqlite")
-        assert os.name != "posix" or copy.parent.stat().st_mode & 0o077 == 0
         reading.kill()
-    readonly.remove_abandoned_copies()
-    assert copy.exists()  # it may be in use
-    os.utime(copy, (0, 0))
-    readonly.remove_abandoned_copies()
     assert os.listdir(temporary) == []
 
 
-def test_abandoned_copies_are_removed_but_none_that_is_read_now(temporary: Path) -> None:
+def test_copies_of_earlier_versions_are_removed_but_none_that_is_read_now(temporary: Path) -> None:
     for name in ("old", "new", "other"):
         copy = temporary / f"{readonly.COPIES}{name}" / "copy.sqlite"
         copy.parent.mkdir()
@@ -230,30 +231,36 @@ def test_a_log_is_read_up_to_what_was_committed(path: Path, temporary: Path) -> 
     assert {"Late", "Note 7"} <= read_notes(path).keys()
 
 
-def test_a_library_that_changes_while_it_is_read_without_locks_is_called_busy(path: Path) -> None:
-    bear_library(path, NOTES)
-    edit(path, WAL)
-    reading = readonly.read_transaction(path)
-    reading.__enter__()
-    edit(path, LATE_NOTE)  # its log is moved into the file in the end
-    os.utime(path, (0, 0))  # mtimes are too coarse for saves this close
-    with pytest.raises(SourceError, match="busy"):
-        reading.__exit__(None, None, None)
+def save_during_copies(path: Path, monkeypatch: pytest.MonkeyPatch, copies: int) -> None:
+    """Make Bear save during the first ``copies`` copies of its file."""
+    copy = shutil.copyfileobj
+    saves = iter(range(copies))
+
+    def copy_with_a_save(source: IO[bytes], target: IO[bytes]) -> None:
+        copy(source, target)
+        if (save := next(saves, None)) is not None:
+            edit(path, LATE_NOTE)
+            os.utime(path, (save, save))  # mtimes are too coarse for saves this close
+
+    monkeypatch.setattr(readonly.shutil, "copyfileobj", copy_with_a_save)
+    monkeypatch.setattr(readonly, "COPY_PAUSE_SECONDS", 0)
 
 
-def test_a_library_that_changes_while_it_is_copied_is_called_busy(
+def test_a_copy_is_made_again_if_bear_saves_meanwhile(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bear_library(path, NOTES)
-    crash_bear(path, WAL, LATE_NOTE)
-    path.with_name("database.sqlite-shm").unlink()
-    copy = shutil.copyfile
+    edit(path, WAL)
+    save_during_copies(path, monkeypatch, copies=1)
+    assert "Late" in read_notes(path)
 
-    def copy_before_a_save(source: Path, target: Path) -> None:
-        copy(source, target)
-        os.utime(path, (0, 0))
 
-    monkeypatch.setattr(readonly.shutil, "copyfile", copy_before_a_save)
+def test_a_library_that_changes_during_every_copy_is_called_busy(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bear_library(path, NOTES)
+    edit(path, WAL)
+    save_during_copies(path, monkeypatch, copies=100)
     assert "busy" in error_of(path)
 
 
