@@ -13,6 +13,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import cache
@@ -689,3 +690,47 @@ def test_threshold_is_measured_again_once_a_twentieth_of_the_passages_is_new(
     edit(library.path, """update meta set value = '{"en": 0.1}' where key = 'thresholds'""")
     indexed(tmp_path, FOREST[: notes + 1])
     assert (library.search("oak").results.plan.threshold != 0.1) == is_measured_again
+
+
+# Where a query for a note has to be, so that so many notes are nearer, if there is one every ten
+# degrees: rank → degrees.
+BESIDE = {1: 0, 2: 6, 3: 11, 4: 16}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "pieces", "share", "is_poor"),
+    [
+        # A mean reciprocal rank below .75 is poor.
+        ([2] * 12 + [1] * 12, 1, 1, False),
+        ([3] + [2] * 11 + [1] * 12, 1, 1, True),
+        # Below .97, it is poor if the model splits words into more than 1.65 pieces.
+        ([4] + [1] * 23, 1.64, 1, False),
+        ([4] + [1] * 23, 1.66, 1, True),
+        ([3] + [1] * 23, 1.66, 1, False),
+        # Fewer than twelve results don't count, only the pieces.
+        ([4] * 11, 1.64, 1, False),
+        ([1] * 11, 1.66, 1, True),
+        ([1] * 12, 1.66, 1, False),
+        # Languages of a twentieth of the notes are tested.
+        ([2] * 12 + [1], 1, 0.05, True),
+        ([2] * 12 + [1], 1, 0.0499, False),
+    ],
+)
+def test_model_is_poor_in_a_language_if_it_finds_few_passages_or_splits_words(
+    tmp_path, ranks, pieces, share, is_poor
+):
+    words = "haus dorf wald see berg fluss brot milch holz salz glas seil korb hut buch"
+    notes = [
+        Sample(name, f"wir haben heute im {name.lower()} schon {words}", 10 * n)
+        for n, name in enumerate(NAMES[: len(ranks)])
+    ]
+    library = indexed(tmp_path, notes)
+    edit(library.path, "update notes set language = 'de'")
+    edit(library.path, "update meta set value = ? where key = 'languages'", f'{{"de": {share}}}')
+    asked = {
+        " ".join(note.body.split()[::2]): vector(note.angle + BESIDE[rank])
+        for note, rank in zip(notes, ranks)
+    }
+    model = ChosenVectors("test/german", {}, asked, vector(0), pieces)
+    with closing(database.connect(library.path)) as connection:
+        assert calibration.find_foreign_languages(connection, model) == ["de"] * is_poor

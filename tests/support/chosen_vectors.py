@@ -17,9 +17,11 @@ class ChosenVectors(Embedder):
         titles: Mapping[str, Sequence[float]],
         queries: Mapping[str, Sequence[float]],
         usual_query: Sequence[float],
+        pieces_per_word: float = 1,
     ) -> None:
         super().__init__(name)
         self.titles, self.queries, self.usual_query = titles, queries, usual_query
+        self.pieces_per_word = pieces_per_word
 
     def open_model(self) -> ModelFacts:
         return ModelFacts(max_tokens=256, settings={})
@@ -32,4 +34,4 @@ class ChosenVectors(Embedder):
         return [self.titles.get(text.partition("\n")[0], elsewhere) for text in texts]
 
     def measure(self, texts: list[str]) -> Any:
-        return [len(text.split()) for text in texts]
+        return [self.pieces_per_word * len(text.split()) for text in texts]

@@ -178,33 +178,39 @@ FOREIGN = "insert or replace into meta values ('foreign_languages', ?)"
 
 
 class Stub:
-    """A model that splits each word into as many pieces."""
+    """A model that always or never finds the right passage, and splits words into pieces."""
 
     name = "test/undeclared"
 
-    def __init__(self, pieces: float) -> None:
-        self.pieces = pieces
+    def __init__(self, connection, pieces: int, *, finds: bool) -> None:
+        self.vectors = [vector for (vector,) in connection.execute(VECTORS_ASKED)]
+        self.pieces, self.finds = pieces, finds
+
+    def embed_queries(self, texts):
+        turned = [*self.vectors[1:], self.vectors[0]]
+        return self.vectors if self.finds else turned
 
     def lengths(self, texts):
         return [2 + self.pieces * bool(text) for text in texts]
 
 
-@pytest.mark.parametrize(("pieces", "foreign"), [(1.64, []), (1.66, ["de"])])
-def test_model_that_splits_words_into_many_pieces_was_not_made_for_their_language(
-    index_notes, pieces, foreign
-):
-    with closing(database.connect(index_notes(GERMAN, "--no-semantic"))) as connection:
-        assert calibration.find_foreign_languages(connection, Stub(pieces)) == foreign
+VECTORS_ASKED = (
+    f"select vector from ({calibration._SAMPLE.replace('?', '{}').format(repr('de'), 96)})"
+)
 
 
-@pytest.mark.parametrize(("letters", "foreign"), [(1, ["zh"]), (2, [])])
-def test_pieces_of_scripts_without_spaces_are_compared_with_pairs_of_characters(
-    index_notes, letters, foreign, monkeypatch
+@pytest.mark.parametrize(
+    ("pieces", "finds", "is_made_for_it"),
+    [(1, True, True), (3, True, True), (1, False, False), (3, False, False)],
+)
+def test_a_model_that_finds_no_sentences_was_not_made_for_their_language(
+    index_notes, pieces, finds, is_made_for_it
 ):
-    monkeypatch.setattr(Stub, "lengths", lambda _, texts: [2 + len(it) / letters for it in texts])
-    chinese = [BearNote(f"# {n}\n\n北京是中国的首都，也是一座历史悠久的城市。") for n in range(9)]
-    with closing(database.connect(index_notes(chinese, "--no-semantic"))) as connection:
-        assert calibration.find_foreign_languages(connection, Stub(0)) == foreign
+    path = index_notes(GERMAN)
+    with closing(database.connect(path)) as connection:
+        stub = Stub(connection, pieces, finds=finds)
+        foreign = calibration.find_foreign_languages(connection, stub)
+    assert foreign == ([] if is_made_for_it else ["de"])
 
 
 @pytest.mark.parametrize(
@@ -220,7 +226,7 @@ def test_pieces_of_scripts_without_spaces_are_compared_with_pairs_of_characters(
 def test_models_declare_their_languages(index_notes, model, foreign):
     path = index_notes(GERMAN)
     with closing(database.connect(path)) as connection:
-        stub = Stub(1 if foreign else 3)
+        stub = Stub(connection, 1, finds=bool(foreign))
         stub.name = model
         assert calibration.find_foreign_languages(connection, stub) == foreign
 
@@ -253,7 +259,8 @@ def test_an_english_library_is_never_foreign(index_notes):
     ]
     with closing(database.connect(index_notes(notes))) as connection:
         assert "en" in metadata.language_shares(connection)
-        assert calibration.find_foreign_languages(connection, Stub(3)) == []
+        stub = Stub(connection, 3, finds=False)
+        assert calibration.find_foreign_languages(connection, stub) == []
 
 
 def test_meaning_counts_less_in_a_language_that_the_model_was_not_made_for(index_notes):

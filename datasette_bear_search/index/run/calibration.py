@@ -7,6 +7,7 @@ from which similarity a passage is close, and for which languages the model wasn
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from functools import cache
 from pathlib import Path
@@ -14,8 +15,8 @@ from pathlib import Path
 from ...embeddings import cards
 from ...embeddings.base import Embedder
 from ...sqlite import sqlite3
-from ...text.languages import WORD, is_unspaced
-from ..file import metadata, nearest, vectors
+from ...text.languages import UNSPACED_LANGUAGES, WORD, is_unspaced
+from ..file import metadata, nearest, schema, vectors
 from ..file.database import STATIC_MODEL, transaction
 from ..file.metadata import get_meta, get_number, set_meta
 
@@ -31,13 +32,18 @@ UNRELATED_CANDIDATES = 50
 # What depends on the notes is measured again, with some dozen searches, if this share of the
 # passages is new, and for languages with at least this share of the notes.
 RECALIBRATE_SHARE, MAIN_LANGUAGE_SHARE = 0.05, 0.05
-# A model that splits a language's words into more pieces than that wasn't made for it: English ones
-# have 1.1 to 1.5, Spanish 1.7 to 1.9, German 2.1 to 2.3 (all-MiniLM-L6-v2), German and Spanish ones
-# 1.3 to 1.6 (multilingual-e5-small). In scripts without spaces, two characters count as a word, and
-# each run as half of one more, since a piece may mark where it begins: Chinese has 1.7 and 1.4.
+# The self-test of languages: the number of passages among which one is looked for, the maximum of
+# such groups, and the fewest passages for a reliable result; maximum letters and words of a
+# sentence, and minimum words. With one group, 28 % of Chinese libraries passed with MiniLM.
+GROUP, GROUPS, MIN_TESTED_PASSAGES = 24, 4, 12
+MAX_SENTENCE_LETTERS, MAX_SENTENCE_WORDS, MIN_SENTENCE_WORDS = 200, 24, 8
+# A model with a result below MIN_FIT wasn't made for the language. Nor was one that splits words
+# into more than MAX_PIECES_PER_WORD, unless the result is at least MIN_FIT_MANY_PIECES: words of
+# five English collections have 1.1 to 1.5 pieces, Spanish, Italian, German and Swedish ones 1.8 to
+# 2.5 (all-MiniLM-L6-v2). In scripts without spaces there are no words to count the pieces of:
+# Chinese is .70 with MiniLM, .97 with multilingual-e5-small.
+MIN_FIT, MIN_FIT_UNSPACED, MIN_FIT_MANY_PIECES = 0.75, 0.9, 0.97
 MAX_PIECES_PER_WORD = 1.65
-# Passages of a language whose words are counted, and the fewest for a reliable result.
-COUNTED_PASSAGES, MIN_COUNTED_PASSAGES = 24, 12
 
 
 @cache
@@ -119,34 +125,78 @@ def _threshold(connection: sqlite3.Connection, embedder: Embedder, language: str
 def find_foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -> list[str]:
     """Return the languages of the library that the model wasn't made for.
 
-    A model's card says for which languages it was made. Where it doesn't, the pieces of their words
-    decide, but not about English, which hardly any model doesn't know.
+    A model's card says for which languages it was made. Where it doesn't, a self-test decides, but
+    not about English, which hardly any model doesn't know.
     """
     shares = metadata.language_shares(connection)
     declared = cards.languages(embedder.name)
     if declared is not None:
         return [language for language in shares if not cards.includes(declared, language)]
     # One that few notes are in is tested only if they are enough for a reliable result.
-    notes = max(metadata.count_notes(connection), 1)
-    least = min(MAIN_LANGUAGE_SHARE, MIN_COUNTED_PASSAGES / notes)
+    least = min(MAIN_LANGUAGE_SHARE, MIN_TESTED_PASSAGES / max(metadata.count_notes(connection), 1))
     tested = (it for it, share in shares.items() if share >= least and it != "en")
-    return [it for it in tested if _pieces_per_word(connection, embedder, it) > MAX_PIECES_PER_WORD]
+    return [language for language in tested if not _fits(connection, embedder, language)]
 
 
-def _pieces_per_word(connection: sqlite3.Connection, embedder: Embedder, language: str) -> float:
-    """Return into how many pieces a model splits the words of a language, on average."""
-    sql = """
-    select substr(body, start + 1, length), max(length)
-    from notes
-    join passages on passages.note_id = notes.id
-    where language = ?
-    group by notes.id
-    order by notes.id * 2654435761 % 4294967296  -- pseudorandom
-    limit ?
+def _fits(connection: sqlite3.Connection, embedder: Embedder, language: str) -> bool:
+    """Return whether a model seems to know a language; True if there are too few passages to tell.
+
+    Sampled passages are searched by meaning, each for every other word of one of its sentences. The
+    result is the mean reciprocal rank among a group of passages.
     """
-    found = connection.execute(sql, [language, COUNTED_PASSAGES])
-    words = [word for text, _ in found for word in WORD.findall(text) if word.isalpha()]
-    count = sum((len(word) + 1) / 2 if is_unspaced(word) else 1 for word in words)
+    sampled = connection.execute(_SAMPLE, [language, GROUP * GROUPS]).fetchall()
+    asked = [(_sentence(text), vector) for text, vector in sampled]
+    asked = [(words, vector) for words, vector in asked if words]
+    if not asked:
+        return True
+    made = embedder.embed_queries([" ".join(words[::2]) for words, _ in asked])
+    pairs = [(query, vector) for query, (_, vector) in zip(made, asked) if query]
+    if any(len(query) != len(vector) for query, vector in pairs):
+        return True
+    ranks: list[float] = []
+    for start in range(0, len(pairs), GROUP):
+        queries, stored = map(vectors.matrix, zip(*pairs[start : start + GROUP]))
+        similarities = queries @ stored.T
+        ranks += (1 + (similarities > similarities.diagonal()[:, None]).sum(axis=1)).tolist()
+    # A query that the model doesn't know finds nothing.
+    fit = sum(1 / rank for rank in ranks) / len(asked)
+    is_reliable = len(asked) >= MIN_TESTED_PASSAGES
+    if language in UNSPACED_LANGUAGES:
+        return fit >= MIN_FIT_UNSPACED or not is_reliable
+    words = [word for words, _ in asked for word in words]
     # Lengths include the special tokens for beginning and end.
-    pieces = sum(embedder.lengths(words)) - len(words) * sum(embedder.lengths([""]))
-    return pieces / max(count, 1)
+    pieces = sum(embedder.lengths(words)) / len(words) - sum(embedder.lengths([""]))
+    if not is_reliable:
+        return pieces <= MAX_PIECES_PER_WORD
+    return fit >= (MIN_FIT_MANY_PIECES if pieces > MAX_PIECES_PER_WORD else MIN_FIT)
+
+
+# One passage per note, in a pseudorandom order.
+_SAMPLE = f"""
+with chosen as (
+  select notes.id as note_id, passages.id as passage_id, max(passages.length)
+  from notes
+  join passages on passages.note_id = notes.id
+  where language = ? and vector_state = '{schema.EMBEDDED}'
+  group by notes.id
+  order by notes.id * 2654435761 % 4294967296
+  limit ?
+)
+select substr(body, start + 1, length), vector
+from chosen
+join notes on notes.id = chosen.note_id
+join passages on passages.id = chosen.passage_id
+join {schema.VECTORS} using (passage_id)
+"""
+
+
+def _sentence(text: str) -> list[str]:
+    """Return the words of the longest sentence (unspaced: pairs of characters); [] if short."""
+    longest = max(re.split(r"[.!?…。！？]+\s|[。！？\n]+", text), key=len)[:MAX_SENTENCE_LETTERS]
+    tokens = WORD.findall(longest)
+    words = [
+        token[place : place + 2] if is_unspaced(token) else token
+        for token in tokens
+        for place in range(0, len(token) if is_unspaced(token) else 1, 2)
+    ][:MAX_SENTENCE_WORDS]
+    return words if len(words) >= MIN_SENTENCE_WORDS else []
