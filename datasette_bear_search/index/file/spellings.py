@@ -31,8 +31,8 @@ def update_spellings(connection: sqlite3.Connection) -> None:
     connection.executemany(f"insert into {SPELLINGS} values (?, ?)", wanted - stored)
 
 
-def spellings(connection: sqlite3.Connection, word: str) -> list[str]:
-    """Return how the notes have a word with other accents than these, in lower case.
+def spellings(connection: sqlite3.Connection, word: str) -> tuple[list[str], bool]:
+    """Return how the notes have a word with other accents than these, and whether they have it.
 
     None if it was typed with accents and the notes have it so: año isn't ano.
     If the notes don't have the word, it gets the accents of other words that end so: projektów.
@@ -41,7 +41,7 @@ def spellings(connection: sqlite3.Connection, word: str) -> list[str]:
     sql = f"select 1 from {WORD_VOCABULARY} where term = ?"
     is_whole = written != typed and written < "\u0600"  # Arabic may be typed with some of them
     if is_whole and read_value(connection, sql, [written]):
-        return []
+        return [], True
     sql = f"""
     select spelling from {SPELLINGS} where typed = ?
     union
@@ -51,7 +51,7 @@ def spellings(connection: sqlite3.Connection, word: str) -> list[str]:
     others = [other for (other,) in found if other != written]
     if not found and written == typed and len(typed) >= 2 * _ENDING:
         others = _with_known_ending(connection, typed)
-    return others
+    return others, bool(found)
 
 
 def _with_known_ending(connection: sqlite3.Connection, typed: str) -> list[str]:

@@ -72,12 +72,10 @@ def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[lis
             with suppress(ValueError):
                 if has_any(connection, read_operator("modified", day)):
                     offers.append(query.text.replace(identifier, f"modified:{day}"))
-    for pair in pairwise(query.terms.words):
-        joined = "".join(pair).lower()  # data base
-        if spelling.is_written(connection, joined) and not all(
-            contains(connection, word) for word in pair
-        ):
-            offers.append(query.text.replace(" ".join(pair), joined))
+    pairs = {f"{one}{other}".lower(): (one, other) for one, other in pairwise(query.terms.words)}
+    for joined in spelling.written(connection, pairs) if pairs else ():  # data base
+        if not all(contains(connection, word) for word in pairs[joined]):
+            offers.append(query.text.replace(" ".join(pairs[joined]), joined))
     for name, sql in VALUES_SQL.items():
         wanted = query.filters.values.get(name, ())
         known = [known for (known,) in connection.execute(sql)] if wanted else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
@@ -9,7 +10,7 @@ import threading
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -109,18 +110,19 @@ def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
     if fts5.is_phone_number(text):
         return _written_numbers(connection, text)
     words = languages.tokens(text)
-    others = {word: spellings(connection, word) for word in words}
     if len(words) == 1:
-        return [*others[words[0]], *_in_two_parts(connection, words[0].lower())]
-    respelled = " ".join(next(iter(others[word]), word) for word in words)
-    joined = "".join(words).lower() if re.fullmatch(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)+", text) else ""
-    found = [respelled] if any(others.values()) else []
-    return [*found, joined] if joined and is_written(connection, joined) else found
+        others, is_written = spellings(connection, words[0])
+        return others if is_written else [*others, *_in_two_parts(connection, words[0].lower())]
+    found = [next(iter(spellings(connection, word)[0]), word) for word in words]
+    respelled = [" ".join(found)] if found != words else []
+    if not re.fullmatch(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)+", text):
+        return respelled
+    return [*respelled, *written(connection, ["".join(words).lower()])]
 
 
 def _in_two_parts(connection: sqlite3.Connection, word: str) -> list[str]:
     """Return an unknown word in two parts if a note joins them with a sign: e-mail, don't."""
-    if not MIN_JOINED <= len(word) <= MAX_JOINED or is_written(connection, word):
+    if not MIN_JOINED <= len(word) <= MAX_JOINED:
         return []
     pairs = [(word[:at], word[at:]) for at in range(1, len(word))]
     pattern = "|".join(rf"\b{one}[^\w\s]{other}\b" for one, other in pairs)
@@ -214,7 +216,7 @@ def correction(
 ) -> Correction | None:
     """Return the words of the notes that a word was probably meant to be; None if none is near.
 
-    :param has_notes: whether notes have its stem, so that it is only offered another word
+    :param has_notes: whether notes have its stem, not itself: it is only offered another word
 
     These are the words with the fewest edits (Damerau-Levenshtein distance) without accents. One is
     sure if it is the only one, a slip away from the typed word, and that is no word in any
@@ -225,8 +227,6 @@ def correction(
     if not edits or not re.fullmatch(r"[^\W\d_]+", word):
         return None
     lower = word.lower()
-    if has_notes and is_written(connection, lower):
-        return None
     model = metadata.get_meta(connection, "model")
     is_word = registry.is_token(model, lower) or _is_in_dictionary(lower)
     if has_notes and is_word:
@@ -279,13 +279,15 @@ def correction(
     return Correction(tuple(written), is_sure)
 
 
-def is_written(connection: sqlite3.Connection, word: str) -> bool:
-    """Return whether a note has a word itself, not only another with its stem."""
+def written(connection: sqlite3.Connection, words: Iterable[str]) -> set[str]:
+    """Return those of the words that a note has itself, not only another with its stem."""
     sql = f"""
-    select exists (select 1 from {WORD_VOCABULARY} where term in (:word, :typed))
-      or exists (select 1 from {SPELLINGS} where typed = :typed)
+    select value ->> 0 from json_each(?)
+    where exists (select 1 from {WORD_VOCABULARY} where term in (value ->> 0, value ->> 1))
+      or exists (select 1 from {SPELLINGS} where typed = value ->> 1)
     """
-    return bool(read_value(connection, sql, {"word": word, "typed": folding.plain(word)}))
+    pairs = json.dumps([(word, folding.plain(word)) for word in words])
+    return {word for (word,) in connection.execute(sql, [pairs])}
 
 
 def _as_written(connection: sqlite3.Connection, word: str) -> str:

@@ -19,7 +19,7 @@ from ...query.parser import WORDS_OF_SENTENCES
 from ...query.query import Query
 from ...sqlite import read_value, sqlite3
 from ...text import languages
-from ...text.folding import plain
+from ...text.folding import normalized, plain
 from . import spelling
 from .offers import MAX_DOUBTFUL, contains
 
@@ -113,6 +113,8 @@ class QueryWords:
         common: list[str] = []
         known: list[str] = []
         unknown: list[str] = []
+        lower = {word: normalized(word).lower() for word in terms.words}
+        written = spelling.written(self._connection, lower.values()) if correct else ()
         for word in terms.words:
             if word.lower() in self.stop_words:
                 common.append(word)  # counting its notes would take long
@@ -124,8 +126,9 @@ class QueryWords:
                 is_common = self._notes >= COMMON_FROM_NOTES and notes > COMMON_SHARE * self._notes
                 # Of a few keywords, each matters, at least beside the others: "email marketing".
                 (common if is_common and is_sentence else known).append(word)
-                if found := correct and spelling.correction(self._connection, word, has_notes=True):
-                    uncertain[word] = found.words
+                if correct and lower[word] not in written:
+                    found = spelling.correction(self._connection, word, has_notes=True)
+                    uncertain |= {word: found.words} if found else {}
             elif notes:
                 has_rare = True
             elif is_one:
