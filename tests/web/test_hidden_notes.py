@@ -122,11 +122,11 @@ TOOL_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("library_status", {}),
 ]  # fmt: skip
 
-# Clocks, random values, and the versions of files on this disk.
+# Clocks, random values, the versions of files on this disk, and what recency loses meanwhile.
 _VARYING = re.compile(
     r'"timing_ms": \{[^}]*\}|20[23]\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z'
     r'|name="csrftoken" value="[^"]*"|just now|\d+ min ago|\d+(?:\.\d+)? ?ms|"query_ms": [\d.]+'
-    r"|\?v=[0-9a-f]{8}"
+    r"|\?v=[0-9a-f]{8}|(?<=\.\d{9})\d+"
 )
 
 
