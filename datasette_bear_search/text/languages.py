@@ -152,8 +152,10 @@ def _beyond_ascii(text: str) -> str:
 
 def _needs_cutting(text: str) -> bool:
     """Return whether FTS5 alone would find other words in a text than :func:`words` does."""
-    if in_one_spelling(text) is not text:
-        return True
+    return _has_odd_characters(text) or in_one_spelling(text) is not text
+
+
+def _has_odd_characters(text: str) -> bool:
     if text.isascii():
         return False
     others = _beyond_ascii(text)
@@ -230,8 +232,8 @@ def indexed_note(text: T | str, language: str | None) -> T | str:
         return text
     # Titles and tags, which have one line, aren't Markdown.
     text = without_html(text) if "\n" in text else text
-    if language not in SNOWBALL and language != TONAL and not _needs_cutting(text):
-        return text
+    if language not in SNOWBALL and language != TONAL and not _has_odd_characters(text):
+        return in_one_spelling(text)
     text = normalized(text)
     if language == TONAL:
         text = f"{text}\n{' '.join(map(with_tones, WORD.findall(text)))}"

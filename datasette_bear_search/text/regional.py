@@ -13,6 +13,7 @@ def _after(words: str, letters: str) -> str:
     return f"{letters}(?:{'|'.join(f'(?<={word}{letters})' for word in words.split())})"
 
 
+_IN_RE = "cent theat met mit lit fib calib spect sab lust somb meag scept och manoeuv"
 # What to replace, and by what. The words are long or named, since "four" isn't "for", nor the
 # French "entre" "enter"; "revise", "precise" and "appraise" go with other words. Words such as
 # "travelled" have one stem anyway. Each pattern begins with letters, which are found several times
@@ -30,13 +31,10 @@ _RULES = (
         r"(?=(?:s|ed|ings?|ers?|ful|fully|less|ites?|y|abl[ey]|al|is[mt]s?|hoods?|ly)?\b)",
         "or",
     ),
-    (_after("cen thea me mi li spec scep lus", "tre") + r"(?=s?\b)", "ter"),
-    (r"tre(?<=centre)(?=d\b)", "tere"),
-    (_after("fi cali sa som", "bre") + r"(?=s?\b)", "ber"),
-    (r"vre(?<=manoeuvre)(?=s?\b)", "ver"),
+    (_after(_IN_RE, "re") + r"(?=s?\b)", "er"),
+    (r"centred\b", "centered"),
     (r"logu(?<=\w\wlogu)(?=(?:e[ds]?|ing)\b)", "log"),
     (_after("def off lic pret", "ence") + r"(?=[drs]?\b)", "ense"),
-    (_after("fue due dia crue grue", "ll") + r"(?=(?:e[dr]|ers|ings?)\b)", "l"),
     # haemoglobin, paediatric, gynaecology, anaesthesia, archaeology; oestrogen, foetus, diarrhoea
     (r"ae(?=m[aio]|d[ei]|c[aeou]|sth|tiol|o)", "e"),
     (r"oe(?:(?=str[aiou]|soph|dem|tus|tal|liac)|(?<=rrhoe)|(?<=manoe)(?=uv))", "e"),

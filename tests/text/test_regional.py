@@ -16,7 +16,7 @@ STEMMER = Stemmer.Stemmer("porter")
     theatres/theaters
     kilometre/kilometer fibre/fiber manoeuvre/maneuver catalogue/catalog dialogues/dialogs
     cataloguing/cataloging defence/defense offences/offenses licence/license practise/practice
-    practising/practicing fuelled/fueled dialling/dialing travelled/traveled modelling/modeling
+    practising/practicing travelled/traveled modelling/modeling
     haemoglobin/hemoglobin anaemia/anemia leukaemia/leukemia paediatrician/pediatrician
     gynaecologist/gynecologist faeces/feces anaesthesia/anesthesia archaeology/archeology
     oestrogen/estrogen oesophagus/esophagus oedema/edema foetus/fetus coeliac/celiac
