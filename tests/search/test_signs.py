@@ -127,3 +127,9 @@ def test_word_in_two_parts_is_offered_as_one(index_notes):
     notes = [BearNote(f"# {title}\n\n{note}") for title, note in JOINED.items()]
     response = found(index_notes(notes, "--no-semantic"), "data base prompt")
     assert response.results.plan.offers == ("database prompt",)
+
+
+def test_text_as_it_was_typed_is_no_offer(index_notes):
+    notes = [BearNote(f"# {title}\n\n{note}") for title, note in JOINED.items()]
+    response = found(index_notes(notes, "--no-semantic"), "data, base prompt")
+    assert response.results.plan.offers == ()

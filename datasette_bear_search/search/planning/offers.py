@@ -74,8 +74,9 @@ def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[lis
                     offers.append(query.text.replace(identifier, f"modified:{day}"))
     pairs = {f"{one}{other}".lower(): (one, other) for one, other in pairwise(query.terms.words)}
     for joined in spelling.written(connection, pairs) if pairs else ():  # data base
-        if not all(contains(connection, word) for word in pairs[joined]):
-            offers.append(query.text.replace(" ".join(pairs[joined]), joined))
+        parts = " ".join(pairs[joined])
+        if parts in query.text and not all(contains(connection, it) for it in pairs[joined]):
+            offers.append(query.text.replace(parts, joined))
     for name, sql in VALUES_SQL.items():
         wanted = query.filters.values.get(name, ())
         known = [known for (known,) in connection.execute(sql)] if wanted else []
