@@ -72,8 +72,8 @@ MIN_BM25_SHARE = 0.15
 # the rarer one is enough.
 ENOUGH = 0.5
 # Or if its BM25 is at least this share of the normalizer, because it is mostly about one of the
-# words. Without this, TIL has .9175 and NFCorpus .2987 instead of .9215 and .3029; with .35, which
-# is better for TIL, twice as many notes of its questions are found.
+# words. Without this, nDCG@10 by words is .9182 on TIL and .2990 on NFCorpus instead of .9215 and
+# .3029, with 10 and 6 notes found in the median instead of 16 and 8.
 ENOUGH_BM25_SHARE = 0.5
 
 

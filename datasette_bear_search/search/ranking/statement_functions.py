@@ -174,12 +174,11 @@ class SearchFunctions:
     def having(self, word: ContentWord) -> bytes:
         """Return the set of notes that have a word of the plan."""
         if word not in self._having:
-            sql, values = (
-                "select group_concat(rowid) from notes_fts where notes_fts match ?",
-                [word.match],
-            )
+            sql = "select group_concat(rowid) from notes_fts where notes_fts match ?"
+            values = [word.match]
             if word.verbatim:
-                sql, values = f"{sql}{_VERBATIM}", [word.match, _literals([word.verbatim])]
+                sql += _VERBATIM
+                values.append(_literals([word.verbatim]))
             self._having[word] = note_set(read_value(self._connection, sql, values))
         return self._having[word]
 
