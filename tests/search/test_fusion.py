@@ -362,6 +362,21 @@ def test_meaning_counts_less_in_a_language_that_the_model_was_not_made_for(harbo
     assert {title for title, hit in hits.items() if hit.is_found} == {*bm25(["lantern"], HARBOR)}
 
 
+@pytest.mark.parametrize(
+    ("query", "balance"),
+    [("wo ist das harbor und die lantern", 0.25), ("where is the harbor and a lantern", 0.7)],
+)
+def test_language_of_the_query_decides_not_that_of_most_notes(harbor, tmp_path, query, balance):
+    copied = shutil.copy(harbor.path, tmp_path / "copy.db")
+    edit(copied, """update meta set value = '["de"]' where key = 'foreign_languages'""")
+    edit(copied, "update notes set language = 'de' where title = 'Soup'")
+    words = ["harbor", "lantern"]
+    lexical = by_words(bm25(words, HARBOR, phrase=False), normalizer(words, HARBOR))
+    expected = blended(balance, by_meaning(ANGLES), lexical)
+    hits = found(Library(copied), query)
+    assert blends(hits) == near({title: expected[title] for title in hits})
+
+
 def test_words_decide_about_a_note_without_a_vector(harbor, tmp_path):
     words = ["harbor", "lantern"]
     copied = shutil.copy(harbor.path, tmp_path / "copy.db")
