@@ -358,7 +358,7 @@ class Library:
         from .embeddings.base import ModelUnavailable
         from .index.run import indexer
         from .index.run.report import SILENT
-        from .search.planning import spelling
+        from .search.planning import dictionary
         from .sources.base import SourceError
 
         selection = self._selection(sources, _several(remove), everything=rebuild)
@@ -379,7 +379,7 @@ class Library:
                 if embedder.needs_onnx_export():  # with it, the model starts within a second
                     (hooks or SILENT).on_export(embedder.name)
                     embedder.export_onnx()
-            spelling.dictionary()  # with it, the first mistyped word takes no seconds
+            dictionary.hashes()  # with it, the first mistyped word takes no seconds
         if hooks is None and report.failures and len(report.failures) == len(selection.read):
             raise SourceError(report.failures[0].message)
         if hooks is None and report.model_failure and model is not None:

@@ -37,7 +37,7 @@ from datasette_bear_search import (
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.query.filters import FILTERS
 from datasette_bear_search.search import request
-from datasette_bear_search.search.planning import spelling
+from datasette_bear_search.search.planning import dictionary
 from datasette_bear_search.search.request import CHOICES, NUMBERS, SearchParameters
 from tests.support.bear_libraries import day, sqlite3
 from tests.support.docs import ROOT
@@ -172,7 +172,7 @@ def test_another_file_is_refused_in_words_for_programs(tmp_path):
 
 def test_indexing_makes_the_dictionary_for_mistyped_words(tmp_path, monkeypatch):
     made: list[str] = []
-    monkeypatch.setattr(spelling, "dictionary", lambda: made.append("dictionary"))
+    monkeypatch.setattr(dictionary, "hashes", lambda: made.append("dictionary"))
     (tmp_path / "a.md").write_text("# Apple\n\nRed.")
     Library(tmp_path / "notes.db").index(tmp_path)
     assert made == ["dictionary"]

@@ -322,11 +322,11 @@ def serve(
 
 
 def _load_model(path: Path) -> None:
-    from ..search.planning import spelling
+    from ..search.planning import dictionary
 
     if model := database.stored(path):
         get_embedder(model).warm_up()
-        threading.Thread(target=spelling.dictionary, daemon=True).start()  # made only once
+        threading.Thread(target=dictionary.hashes, daemon=True).start()  # made only once
 
 
 def _task(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from ..notes import LONGEST_TITLE
 
@@ -134,21 +135,26 @@ def breaks_are_soft(text: str, *, by_default: bool) -> bool:
     if "```" in text:
         text = "\n".join(f"\n{text}".split("\n```")[::2])  # without code
     # Lines that the next one continues. A break before a shorter line than MIN_WRAPPED was meant.
-    lengths = [*map(len, _CONTINUED.findall(text))]
+    lines = text.split("\n")
+    lengths = [
+        len(line)
+        for line, following in pairwise(lines)
+        if line and line[0] not in "#|`~<=" and line[-1] not in " \\" and _GOES_ON.match(following)
+    ]
     short = sum(length < MIN_WRAPPED for length in lengths)
     wrapped = sum(MIN_WRAPPED <= length <= MAX_WRAPPED for length in lengths)
     if by_default:
         return short <= MOSTLY * len(lengths) or len(lengths) == 1
     if wrapped < 2 or wrapped <= short:
         return False
-    long = [len(line) for line in text.split("\n") if len(line) >= MIN_WRAPPED and line[0] != "|"]
+    long = [len(line) for line in lines if len(line) >= MIN_WRAPPED and line[0] != "|"]
     return sum(length > MAX_WRAPPED for length in long) <= (1 - NEARLY_ALL) * len(long)
 
 
 # Columns at which programs and people wrap lines, and shares of a text's lines.
 MIN_WRAPPED, MAX_WRAPPED, MOSTLY, NEARLY_ALL = 60, 100, 0.7, 0.9
 BREAKS_READ = 20_000  # characters
-_CONTINUED = re.compile(r"^([^\n#|`~<=].*)(?<![ \\])\n(?=[ \t]*[^\s#|`~<=>*+\-\d\[])", re.MULTILINE)
+_GOES_ON = re.compile(r"[ \t]*[^\s#|`~<=>*+\-\d\[]")
 # Lines that no line continues, and those that continue none.
 _ALONE = re.compile(
     r"[ \t]*(?:[#|\0]|$|```|~~~|<[!/a-zA-Z]|([-*_=])(?:[ \t]*\1){2,}[ \t]*$)|.*(?:[ \t]{2}|\\)$"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.run.chunking import passages
 from datasette_bear_search.query.filter_values import read_filters
-from datasette_bear_search.search.planning import spelling
+from datasette_bear_search.search.planning import spelling, word_forms
 from datasette_bear_search.search.results.marks import MarkedText
 from tests.stress.choices import Choices
 from tests.stress.fuzz_targets import TARGETS
@@ -67,7 +67,7 @@ def test_half_a_surrogate_pair_can_be_searched_for(name):
 
 def test_an_accent_without_a_letter_is_not_a_word():
     """FTS5 returns an empty token for it."""
-    assert spelling.unstemmed_words("\u0326 a") == ["a"]
+    assert word_forms.unstemmed_words("\u0326 a") == ["a"]
     assert spelling.word_completions(sqlite3.connect(":memory:"), "\u0326") == []
 
 

@@ -23,7 +23,7 @@ from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.engine import Pipeline
-from datasette_bear_search.search.planning import spelling
+from datasette_bear_search.search.planning import word_forms
 from datasette_bear_search.search.redaction import masking
 from datasette_bear_search.search.redaction.masking import MASK
 from datasette_bear_search.search.request import SearchRequest
@@ -257,7 +257,7 @@ def searches() -> dict[str, str]:
     """Return texts that a search would complete or correct to a word of a secret → that word."""
     found = {}
     for _, secret, _ in (*SECRETS.values(), *WORDY):
-        words = [word for word in spelling.unstemmed_words(secret) if len(word) >= 6]
+        words = [word for word in word_forms.unstemmed_words(secret) if len(word) >= 6]
         for word in words[:2]:
             last = "s" if word[-1] != "s" else "x"
             found |= {f"{word[:3]}*": word, word[:5]: word, word[:-1]: word, word[:-1] + last: word}

@@ -1,7 +1,7 @@
 """Words with signs, which FTS5 drops, and numbers that are written in different ways.
 
 Covers ``Terms`` in ``query/fts5.py``, ``search/planning/words.py`` and
-``search/planning/spelling.py``.
+``search/planning/word_forms.py``.
 """
 
 from __future__ import annotations

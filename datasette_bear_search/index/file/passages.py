@@ -168,7 +168,7 @@ def share_lines(connection: sqlite3.Connection) -> None:
     connection.execute(f"delete from {SHARED_LINES}")
     insert_rows(connection, SHARED_LINES, ("hash", "notes"), [*shared.items()])
     stale = note_ids[numpy.isin(lines, [*known.keys() ^ shared.keys()])]
-    _cut_again(connection, numpy.unique(stale).tolist(), shared.keys())
+    _cut_again(connection, sorted({*stale.tolist()}), shared.keys())
 
 
 def shared_lines(connection: sqlite3.Connection) -> dict[int, int]:

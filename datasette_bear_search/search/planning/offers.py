@@ -20,7 +20,7 @@ from ...query.query import (
 )
 from ...query.times import Time
 from ...sqlite import read_value, sqlite3
-from . import spelling
+from . import word_forms
 
 # A text with more unknown words than this, and more than known words, isn't mistyped but in another
 # language.
@@ -73,7 +73,7 @@ def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[lis
                 if has_any(connection, read_operator("modified", day)):
                     offers.append(query.text.replace(identifier, f"modified:{day}"))
     pairs = {f"{one}{other}".lower(): (one, other) for one, other in pairwise(query.terms.words)}
-    for joined in spelling.written(connection, pairs) if pairs else ():  # data base
+    for joined in word_forms.written(connection, pairs) if pairs else ():  # data base
         parts = " ".join(pairs[joined])
         if parts in query.text and not all(contains(connection, it) for it in pairs[joined]):
             offers.append(query.text.replace(parts, joined))
@@ -137,7 +137,7 @@ def _by_kind(connection: sqlite3.Connection, text: str) -> str | None:
 
 def contains(connection: sqlite3.Connection, identifier: str) -> bool:
     """Return whether a note has an identifier; C++ with its signs, which to FTS5 is c."""
-    forms = fts5.any_of(map(fts5.quoted, spelling.forms(connection, (), identifier)))
+    forms = fts5.any_of(map(fts5.quoted, word_forms.forms(connection, (), identifier)))
     verbatim = (Filters(excluded=(identifier,)),) if fts5.is_verbatim(identifier) else ()
     return has_any(connection, Filters(required=forms, without=verbatim))
 

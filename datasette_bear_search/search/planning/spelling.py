@@ -1,38 +1,19 @@
-"""The words of the notes: how many notes have each, and the corrections for mistyped words."""
+"""Corrections for mistyped words, and completions: words that the notes have."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
-import sys
-import threading
-from array import array
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
-from hashlib import blake2b
-from importlib.util import find_spec
-from mmap import ACCESS_READ, mmap
-from pathlib import Path
 from typing import NamedTuple
 
 from ...embeddings import registry
 from ...index.file import database, metadata
-from ...index.file.schema import (
-    SPELLINGS,
-    STEM_VOCABULARY,
-    TOKENIZER,
-    WORD_INDEX,
-    WORD_VOCABULARY,
-    WORDS_TOKENIZER,
-)
-from ...index.file.spellings import spellings
-from ...processes import user_folder, write_file
-from ...query import fts5
-from ...sqlite import read_value, sqlite3
-from ...text import folding, languages
+from ...index.file.schema import SPELLINGS, WORD_INDEX, WORD_VOCABULARY
+from ...sqlite import sqlite3
+from ...text import folding
+from . import dictionary
+from .word_forms import stems, unstemmed_words
 
 # Minimum letters, maximum edits. An edit is a letter inserted, deleted or replaced, or two swapped.
 # Short words have too many neighbors, and four of five misspellings are one edit away (Damerau,
@@ -69,139 +50,11 @@ MAX_COMPLETIONS = 20
 # Words with accents to look at for a prefix without them.
 MAX_SPELLINGS = 500
 
-# Notes with a form to look at before it counts as one that no note of its language has.
-MAX_FOREIGN = 1000
-
-# Letters of a word that notes may have in two parts, and notes to read to see it or a number.
-MIN_JOINED, MAX_JOINED = 4, 30
-MAX_TEXTS = 50
-NUMBER = r"\d[\d ()/.‐-]+\d"
-
 # Notes to read to see how a word is written.
 MAX_READ = 20
 
 # Cached word lists of a megabyte or a few each.
 CACHED_LISTS = 8
-
-
-def forms(connection: sqlite3.Connection, searched: Sequence[str], text: str) -> list[str]:
-    """Return a text's words as the index has them: as typed, and as the notes write them.
-
-    :param searched: the languages whose stems count, if notes in the language have them
-    """
-    texts = [text, *_respelled(connection, text)]
-    found = languages.distinct(form for each in texts for form in languages.forms(each, ()))
-    if languages.TONAL in searched and languages.WORD.fullmatch(text):
-        tonal = languages.with_tones(folding.normalized(text))
-        if tonal and _has_notes(connection, languages.TONAL, tonal):
-            # Without accents, it may be another word, so only for notes in other languages.
-            others = (it for it in found if _has_notes(connection, languages.TONAL, it, "is not"))
-            return [tonal, *others]
-    for language in searched:
-        for form in (form for each in texts for form in languages.forms(each, [language])):
-            is_new = len(languages.distinct([*found, form])) > len(found)
-            if is_new and _has_notes(connection, language, form):
-                found.append(form)
-    return found
-
-
-def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
-    """Return a text with its words as the notes spell them; a single word in all spellings."""
-    if fts5.is_phone_number(text):
-        return _written_numbers(connection, text)
-    words = languages.tokens(text)
-    if len(words) == 1:
-        others, is_written = spellings(connection, words[0])
-        return others if is_written else [*others, *_in_two_parts(connection, words[0].lower())]
-    found = [next(iter(spellings(connection, word)[0]), word) for word in words]
-    respelled = [" ".join(found)] if found != words else []
-    if not re.fullmatch(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)+", text):
-        return respelled
-    return [*respelled, *written(connection, ["".join(words).lower()])]
-
-
-def _in_two_parts(connection: sqlite3.Connection, word: str) -> list[str]:
-    """Return an unknown word in two parts if a note joins them with a sign: e-mail, don't."""
-    if not MIN_JOINED <= len(word) <= MAX_JOINED:
-        return []
-    pairs = [(word[:at], word[at:]) for at in range(1, len(word))]
-    pattern = "|".join(rf"\b{one}[^\w\s]{other}\b" for one, other in pairs)
-    for text in _texts(connection, [" ".join(pair) for pair in pairs]):
-        if found := re.search(pattern, text, re.IGNORECASE):
-            return [re.sub(r"[^\w\s]", " ", found[0].lower())]
-    return []
-
-
-def _written_numbers(connection: sqlite3.Connection, number: str) -> list[str]:
-    """Return a phone number in the notes' groups of digits, with a country's code or without."""
-    digits = _significant_digits(number)
-    sql = f"select term from {STEM_VOCABULARY} where term between '0' and ':' and length(term) > 1"
-    terms = [term for (term,) in connection.execute(sql)]
-    groups = [term for term in terms if term.lstrip("0") in digits or term.endswith(digits)]
-    found = (each for text in _texts(connection, groups) for each in re.findall(NUMBER, text))
-    return [
-        " ".join(re.findall(r"\d+", other))
-        for other in dict.fromkeys(found)
-        if (own := _significant_digits(other)).endswith(digits) or digits.endswith(own)
-        if min(len(own), len(digits)) >= min(fts5.PHONE_DIGITS)
-    ]
-
-
-def _significant_digits(number: str) -> str:
-    return re.sub(r"\(0\)|\D", "", number).lstrip("0")
-
-
-def _texts(connection: sqlite3.Connection, phrases: Sequence[str]) -> Iterator[str]:
-    """Yield the texts of the notes that have most of the phrases."""
-    sql = f"""
-    select title || char(10) || coalesce(body, '') from notes
-    where id in (
-      select rowid from notes_fts where notes_fts match ? order by bm25(notes_fts) limit {MAX_TEXTS}
-    )
-    """
-    rows = connection.execute(sql, [fts5.any_of(map(fts5.quoted, phrases)) or '""'])
-    return (text for (text,) in rows)
-
-
-def _has_notes(
-    connection: sqlite3.Connection, language: str, form: str, comparison: str = "is"
-) -> bool:
-    # oil is a German stem of "oilet", but in English notes it is another word.
-    sql = f"""
-    select exists (
-      select 1
-      from (select rowid from notes_fts where notes_fts match ? limit {MAX_FOREIGN})
-      join notes on notes.id = rowid
-      where language {comparison} ?
-    )
-    """
-    return bool(read_value(connection, sql, [fts5.quoted(form), language]))
-
-
-def note_counts(connection: sqlite3.Connection, forms: Sequence[str]) -> dict[str, int]:
-    """Return how many notes have each word of a text, given in all its forms, by its stem."""
-    sql = f"select ifnull(sum(doc), 0) from {STEM_VOCABULARY} where term in ({{}})"
-
-    def having(*those: str) -> int:
-        marks = ", ".join("?" * len({*those}))
-        return int(read_value(connection, sql.format(marks), [*{*those}]))
-
-    first, *others = map(stems, forms)
-    same = [first, *(each for each in others if len(each) == len(first))]
-    # A form in more or fewer words, as of e-mail, is in at most as many notes as its rarest word.
-    more = sum(min(map(having, each)) for each in others if len(each) != len(first))
-    return {each[0]: having(*each) + more for each in zip(*same)}
-
-
-@lru_cache(1000)  # a search needs the stems of a word several times
-def stems(text: str) -> Sequence[str]:
-    """Return the tokens of a text as in the word index: stemmed."""
-    return _tokens("stemmed", text)
-
-
-def unstemmed_words(text: str) -> list[str]:
-    """Return the tokens of a text without stemming, as in corrections and completions."""
-    return _tokens("unstemmed", folding.normalized(text))
 
 
 class Correction(NamedTuple):
@@ -228,7 +81,7 @@ def correction(
         return None
     lower = word.lower()
     model = metadata.get_meta(connection, "model")
-    is_word = registry.is_token(model, lower) or _is_in_dictionary(lower)
+    is_word = registry.is_token(model, lower) or dictionary.has_word(lower)
     if has_notes and is_word:
         return None
     # Importing it takes milliseconds, and only words that no note has need it.
@@ -277,17 +130,6 @@ def correction(
         and not (is_word or has_notes)
     )
     return Correction(tuple(written), is_sure)
-
-
-def written(connection: sqlite3.Connection, words: Iterable[str]) -> set[str]:
-    """Return those of the words that a note has itself, not only another with its stem."""
-    sql = f"""
-    select value ->> 0 from json_each(?)
-    where exists (select 1 from {WORD_VOCABULARY} where term in (value ->> 0, value ->> 1))
-      or exists (select 1 from {SPELLINGS} where typed = value ->> 1)
-    """
-    pairs = json.dumps([(word, folding.plain(word)) for word in words])
-    return {word for (word,) in connection.execute(sql, [pairs])}
 
 
 def _as_written(connection: sqlite3.Connection, word: str) -> str:
@@ -355,50 +197,6 @@ def _are_neighbors(letter: str, other: str) -> bool:
     return None not in places and math.dist(*places) < NEIGHBORING  # type: ignore[arg-type]
 
 
-def _is_in_dictionary(word: str) -> bool:
-    """Return whether a dictionary of one of twelve languages has the word."""
-    hashes, wanted = dictionary(), _hash(word)
-    at = bisect_left(hashes, wanted)
-    return at < len(hashes) and hashes[at] == wanted
-
-
-@cache
-def dictionary() -> Sequence[int]:
-    """Return the sorted hashes of the dictionaries' words, in a file that is made only once.
-
-    To make it takes four seconds, so bear-index does; its 15 MB are mapped, not read.
-    """
-    folder = user_folder("cache")
-    try:
-        path = folder / f"dictionary-{_content_of_dictionaries()}.bin"
-        if not path.exists():
-            write_file(path, _hashes_of_words().tobytes())
-        with path.open("rb") as file:
-            return memoryview(mmap(file.fileno(), 0, access=ACCESS_READ)).cast("Q")
-    except (OSError, TypeError, ValueError):  # a full disk, or a file that was cut off
-        return _hashes_of_words()
-
-
-def _content_of_dictionaries() -> str:
-    # Not the package's version: to import importlib.metadata takes longer than all of this.
-    package = Path(find_spec("spellchecker").origin)  # type: ignore[union-attr, arg-type]
-    files = sorted((each.name, each.stat().st_size) for each in package.parent.rglob("*.gz"))
-    return blake2b(repr(files).encode(), digest_size=8).hexdigest()
-
-
-def _hashes_of_words() -> array[int]:
-    from spellchecker import SpellChecker
-
-    words: set[str] = set()
-    for language in SpellChecker.languages():
-        words.update(SpellChecker(language).word_frequency.keys())
-    return array("Q", sorted(map(_hash, words)))
-
-
-def _hash(word: str) -> int:
-    return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), sys.byteorder)
-
-
 def _words_beginning_with(
     connection: sqlite3.Connection, initial: str
 ) -> dict[int, dict[str, dict[str, int]]]:
@@ -429,23 +227,3 @@ def _words_beginning_with(
 
 
 _word_lists: dict[tuple[object, ...], dict[int, dict[str, dict[str, int]]]] = {}
-
-
-def _tokens(tokenizer: str, text: str) -> list[str]:
-    with _lock:
-        _tokenizers.execute(f"delete from {tokenizer}")
-        _tokenizers.execute(f"insert into {tokenizer} values (?)", [text])
-        rows = _tokenizers.execute(f"select term from {tokenizer}_tokens order by offset")
-        return [term for (term,) in rows if term]  # an accent alone gives an empty one
-
-
-def _new_tokenizers() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", check_same_thread=False)
-    for name, tokenizer in (("stemmed", TOKENIZER), ("unstemmed", WORDS_TOKENIZER)):
-        connection.execute(f'create virtual table {name} using fts5(text, tokenize="{tokenizer}")')
-        connection.execute(f"create virtual table {name}_tokens using fts5vocab({name}, instance)")
-    return connection
-
-
-_lock = threading.Lock()
-_tokenizers = _new_tokenizers()

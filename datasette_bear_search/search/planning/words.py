@@ -20,7 +20,7 @@ from ...query.query import Query
 from ...sqlite import read_value, sqlite3
 from ...text import languages
 from ...text.folding import normalized, plain
-from . import spelling
+from . import spelling, word_forms
 from .offers import MAX_DOUBTFUL, contains
 
 # The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
@@ -64,13 +64,13 @@ class QueryWords:
     def __init__(self, connection: sqlite3.Connection, terms: Terms) -> None:
         self._connection = connection
         self.languages, self.stop_words, self.language = _languages(connection, terms)
-        self._forms = cache(partial(spelling.forms, connection, self.languages))
+        self._forms = cache(partial(word_forms.forms, connection, self.languages))
         self._counts = cache(self._count)
         self._notes = metadata.count_notes(connection)
 
     def _count(self, word: str) -> dict[str, int]:
         """Return how many notes have each of a word's stems."""
-        return spelling.note_counts(self._connection, self._forms(word))
+        return word_forms.note_counts(self._connection, self._forms(word))
 
     def _most_notes(self, word: str) -> int:
         return max(self._counts(word).values(), default=0)
@@ -114,7 +114,7 @@ class QueryWords:
         known: list[str] = []
         unknown: list[str] = []
         lower = {word: normalized(word).lower() for word in terms.words}
-        written = spelling.written(self._connection, lower.values()) if correct else ()
+        written = word_forms.written(self._connection, lower.values()) if correct else ()
         for word in terms.words:
             if word.lower() in self.stop_words:
                 common.append(word)  # counting its notes would take long
@@ -174,8 +174,8 @@ class QueryWords:
         if languages.is_unspaced(word):
             return ()
         words = spelling.word_completions(self._connection, word)
-        own = spelling.stems(word)
-        return tuple(word for word in words if spelling.stems(word) != own)
+        own = word_forms.stems(word)
+        return tuple(word for word in words if word_forms.stems(word) != own)
 
     def content(self, terms: Terms) -> tuple[ContentWord, ...]:
         """Return the words, prefixes and identifiers that are searched for, with their weights."""
@@ -254,8 +254,8 @@ def _languages(
 
 
 def _has_forms(connection: sqlite3.Connection, searched: Sequence[str], word: str) -> bool:
-    forms = spelling.forms(connection, searched, word)
-    return all(spelling.note_counts(connection, forms).values())  # dell'università
+    forms = word_forms.forms(connection, searched, word)
+    return all(word_forms.note_counts(connection, forms).values())  # dell'università
 
 
 def exists(connection: sqlite3.Connection, match: str, *, if_broken: bool) -> bool:

@@ -22,7 +22,7 @@ from ...index.file.schema import WORD_INDEX
 from ...notes import INVISIBLE, JOINERS, VARIANTS, ForeseenError
 from ...query import fts5
 from ...query.fts5 import unique
-from ..planning import spelling
+from ..planning import word_forms
 from ..results.marks import CHARACTERS
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def words_of_secrets(connection: sqlite3.Connection, words: Iterable[str]) -> fr
                     return False
                 has_any = any(secrets(text or "") for text in texts)
                 outside = " ".join([tags or "", *(masked(text or "") for text in texts)])
-                read[note_id] = frozenset(spelling.unstemmed_words(outside)) if has_any else None
+                read[note_id] = frozenset(word_forms.unstemmed_words(outside)) if has_any else None
             own = read[note_id]
             if own is None or word in own:
                 return True

@@ -1,4 +1,7 @@
-"""Corrections of mistyped words, which are made or only offered, and the word lists behind them."""
+"""Corrections of mistyped words, which are made or only offered, and the word lists behind them.
+
+Tests ``search/planning/spelling.py`` and ``search/planning/dictionary.py``.
+"""
 
 from array import array
 from contextlib import closing
@@ -9,7 +12,7 @@ import pytest
 from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query.query import parse
-from datasette_bear_search.search.planning import spelling
+from datasette_bear_search.search.planning import dictionary, spelling
 from datasette_bear_search.search.planning.planner import Plan, plan
 from tests.support.bear_libraries import day
 from tests.support.full_disk import full_disk
@@ -120,28 +123,28 @@ def test_a_typo_with_the_stem_of_a_word_of_the_notes_is_offered_that_word(
     ],
 )
 def test_dictionaries_have_words_of_many_languages(words):
-    assert [word for word in words.split() if not spelling._is_in_dictionary(word)] == []
+    assert [word for word in words.split() if not dictionary.has_word(word)] == []
 
 
 def test_dictionaries_stay_on_this_machine_for_the_next_process(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(spelling, "_hashes_of_words", lambda: array("Q", [1, 2, 3]))
+    monkeypatch.setattr(dictionary, "_hashes_of_words", lambda: array("Q", [1, 2, 3]))
     with full_disk(10):
-        assert list(spelling.dictionary.__wrapped__()) == [1, 2, 3]
+        assert list(dictionary.hashes.__wrapped__()) == [1, 2, 3]
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
     for _ in range(2):
-        assert list(spelling.dictionary.__wrapped__()) == [1, 2, 3]
-        monkeypatch.setattr(spelling, "_hashes_of_words", lambda: array("Q"))
+        assert list(dictionary.hashes.__wrapped__()) == [1, 2, 3]
+        monkeypatch.setattr(dictionary, "_hashes_of_words", lambda: array("Q"))
     [file] = tmp_path.rglob("dictionary-*.bin")
     file.write_bytes(b"cut")
-    assert list(spelling.dictionary.__wrapped__()) == []
+    assert list(dictionary.hashes.__wrapped__()) == []
 
 
 def test_dictionaries_are_read_in_less_than_a_millisecond():
-    spelling._is_in_dictionary("kitchen")
+    dictionary.has_word("kitchen")
     started = process_time()
     for number in range(100):
-        spelling._is_in_dictionary(f"kitchen{number}")
+        dictionary.has_word(f"kitchen{number}")
     assert process_time() - started < 0.1
 
 
