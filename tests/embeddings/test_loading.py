@@ -15,13 +15,13 @@ from datasette.app import Datasette
 from datasette.cli import cli
 
 from datasette_bear_search.cli import serve
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import loading, registry, rerankers
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.files import bundled_folder
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.search.connection import open_sidecar
+from tests.support.bear_database import BearNote
 from tests.support.index_files import name_model
 from tests.support.small_models import write_static_model, write_transformer
 from tests.support.unsafe_models import PICKLES_ON, Program, change, write_unsafe_model

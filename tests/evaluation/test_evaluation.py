@@ -16,7 +16,6 @@ from click.testing import CliRunner, Result
 from datasette.cli import cli
 
 from datasette_bear_search import evaluation
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.evaluation import judgments
@@ -27,6 +26,7 @@ from datasette_bear_search.index.run.calibration import unrelated
 from datasette_bear_search.search import engine, request
 from datasette_bear_search.search.ranking.statement import DEFAULT_RANKING
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.bear_database import BearNote
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 # Documents by id, as title and text. A word in a title ranks before the same word in a text,

@@ -10,11 +10,11 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search import Library
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.query import times
 from datasette_bear_search.query.dates import utc
 from datasette_bear_search.query.filters import Filters
 from datasette_bear_search.query.query import parse
+from tests.support.bear_database import BearNote
 from tests.support.client import page
 from tests.support.client import titles as titles_of
 

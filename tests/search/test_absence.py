@@ -13,9 +13,9 @@ from datasette.cli import cli
 
 from datasette_bear_search import Library
 from datasette_bear_search.agents import AgentLibrary, tools
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.absence import Evidence, reason
 from datasette_bear_search.sources.base import SourceConfig
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import edit, forbid
 
 FILLERS = [BearNote(f"# Roof {n}\n\nA roof, and the roof.") for n in range(14)]

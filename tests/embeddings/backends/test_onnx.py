@@ -21,7 +21,6 @@ import numpy
 import pytest
 
 from benchmarks.installs.make_graph import make
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import files as model_files
 from datasette_bear_search.embeddings.backends import onnx, onnx_export
 from datasette_bear_search.embeddings.backends.sentence_transformers import (
@@ -31,6 +30,7 @@ from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
 from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.embeddings.registry import trust
 from datasette_bear_search.search.results.sentences import sentence_scores
+from tests.support.bear_database import BearNote
 from tests.support.full_disk import full_disk
 from tests.support.kinds_of_text import KINDS_OF_TEXT
 from tests.support.small_models import write_transformer

@@ -16,7 +16,6 @@ from datasette.app import Datasette
 from datasette.plugins import pm
 
 from datasette_bear_search import evaluation
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import rerankers
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.rerankers import (
@@ -30,6 +29,7 @@ from datasette_bear_search.search.results import rerank as search_results_rerank
 from datasette_bear_search.search.results.records import FoundNote
 from datasette_bear_search.search.results.rerank import RERANK_TOP, blended, rerank
 from tests.support import client
+from tests.support.bear_database import BearNote
 from tests.support.small_models import write_transformer
 
 
