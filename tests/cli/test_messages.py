@@ -56,7 +56,7 @@ FAULTS = {
     "a mode": Fault("bear-search apple --mode fast", "'keyword'", 2),
     "an option": Fault("bear-search apple --limt 3", "Did you mean", 2),
     "a number": Fault("bear-search apple --balance 7", "from 0 to 1", 2),
-    "a reranker": Fault("bear-search apple --rerank best", "one of colbert, cross-encoder", 2),
+    "a reranker": Fault("bear-search apple --rerank best", "one of cross-encoder", 2),
     "a note": Fault("bear-search --similar 999", "Each search result shows its id", 2),
     "a source": Fault("bear-index --only bare", "Did you mean bear?"),
     "a place for the index": Fault(

@@ -38,7 +38,6 @@ MODELS = (
     "sentence-transformers/all-MiniLM-L6-v2",
     "BAAI/bge-small-en-v1.5",
     "cross-encoder/ettin-reranker-32m-v1",
-    "mixedbread-ai/mxbai-edge-colbert-v0-17m",
 )
 COMMANDS = (
     "bear-index --sidecar notes.db --list",
