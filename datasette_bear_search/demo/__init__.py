@@ -94,7 +94,7 @@ def _note(key: str, properties: dict[str, Any], text: str, titles: dict[str, str
 
 
 def _links(key: str, text: str, titles: dict[str, str]) -> Iterator[Link]:
-    found = {}
+    found: dict[str, Link] = {}
     for link in WIKI_LINK.finditer(text):  # [[Title]], [[Title/Heading]] and [[Title|alias]]
         title = link["target"].strip()
         title = title if title in titles else title.partition("/")[0].strip()
