@@ -6,8 +6,7 @@ which holds what Bear stores besides the text; then comes the text as Bear would
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timezone
 from itertools import accumulate
 from pathlib import Path
@@ -17,7 +16,7 @@ from uuid import UUID, uuid5
 from ..notes import NEXT_FILE, Link, Note, Tag, without_title_line
 from ..sources.bear import HEADING_LINK, NOTE_URL, first_line
 from ..sources.files.file_source import FileSource
-from ..text.markdown import WIKI_LINK
+from ..sources.formats.markdown_metadata import extract_metadata
 
 NOTES = Path(__file__).parent / "notes"
 # The namespace of the notes' ids.
@@ -70,15 +69,13 @@ def _note(key: str, properties: dict[str, Any], text: str, titles: dict[str, str
         text = f"# {first_line(text)}"
     else:
         images, files = properties.get("images", {}), properties.get("files", {})
+        metadata = extract_metadata(text)
+        paths = [link.path for link in metadata.links if link.is_wiki]
         facts |= {
-            "links": tuple(_links(key, text, titles)),
+            "links": tuple(_links(key, paths, titles)),
             "attachments": NEXT_FILE.join([*images.values(), *files.values()]),
             "attachment_names": (*images, *files),
-            "todos_open": len(re.findall(r"^\s*[-*+] \[ \] ", text, re.MULTILINE)),
-            "todos_done": len(re.findall(r"^\s*[-*+] \[[xX]\] ", text, re.MULTILINE)),
-            "has_image": bool(images),
-            "has_file": bool(files),
-            "has_code": "```" in text,
+            **metadata.note_fields(),
         }
     title = first_line(text)
     return Note(
@@ -93,11 +90,10 @@ def _note(key: str, properties: dict[str, Any], text: str, titles: dict[str, str
     )
 
 
-def _links(key: str, text: str, titles: dict[str, str]) -> Iterator[Link]:
+def _links(key: str, paths: Iterable[str], titles: dict[str, str]) -> Iterator[Link]:
     found: dict[str, Link] = {}
-    for link in WIKI_LINK.finditer(text):  # [[Title]], [[Title/Heading]] and [[Title|alias]]
-        title = link["target"].strip()
-        title = title if title in titles else title.partition("/")[0].strip()
+    for path in paths:
+        title = path if path in titles else path.partition("/")[0]  # [[Title/Heading]]
         if titles.get(title, key) != key:
             found.setdefault(titles[title], Link(titles[title], title))
     yield from found.values()

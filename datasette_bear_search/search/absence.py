@@ -150,9 +150,7 @@ def _one_by_one(filters: Filters) -> Iterator[tuple[str, Filters]]:
                 if row.kind == "date":
                     end = "from" if name.endswith("after") else "before"
                     label = f"{row.title} {end} {some[0][:10]}"
-                # Pinned may mean pinned within the tags.
-                more = {"tag": filters.values.get("tag", ())} if name == "pinned" else {}
-                yield label, Filters({**more, name: some})
+                yield label, Filters({name: some})
     for word in filters.excluded:
         yield f"-{word}", Filters(excluded=(word,))
     if filters.moments:

@@ -201,15 +201,6 @@ def test_a_damaged_export_is_replaced(library_and_onnx, own_model, caplog, file)
     assert embedder.needs_onnx_export()
 
 
-def test_an_export_that_fails_is_replaced_by_the_library(
-    library_and_onnx, own_model, caplog, monkeypatch
-):
-    library, runtime = library_and_onnx(own_model, "mean")
-    monkeypatch.setattr(runtime._onnx, "encode", lambda *arguments, **options: 1 / 0)
-    assert runtime.embed_query("roof") == library.embed_query("roof")
-    assert "division by zero" in caplog.text
-
-
 def test_an_unsupported_model_is_not_exported_and_not_tried_again(models, caplog):
     caplog.set_level(logging.INFO)
     embedder = SentenceTransformerEmbedder(str(models["max"]))

@@ -97,7 +97,7 @@ async def test_a_date_is_offered_as_the_day_of_changes(datasette):
     [
         ({"q": "tag:cabin is:pinned"}, ["Punch list"]),
         ({"tag": "cabin", "pinned": "1"}, ["Punch list"]),
-        ({"q": "is:pinned"}, ["Soup"]),
+        ({"q": "is:pinned"}, ["Soup", "Punch list"]),
         ({"q": "tag:kitchen is:pinned"}, ["Soup"]),
         ({"q": "title:list"}, ["Punch list"]),
         ({"title": "ROOF"}, ["Cabin roof"]),
