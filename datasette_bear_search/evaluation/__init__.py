@@ -58,7 +58,6 @@ class Outcome:
 
     id: str
     text: str
-    embed_ms: float | None  # None if no mode needed its vector
     modes: dict[str, dict[str, float]]  # mode → metric or MILLISECONDS → value
 
 
@@ -89,12 +88,6 @@ class Evaluation:
 
     def mean(self, mode: str, value: str) -> float:
         return fmean(outcome.modes[mode][value] for outcome in self.outcomes)
-
-    @property
-    def embed_ms(self) -> float | None:
-        """The mean time to embed a query, which isn't part of a mode's time; None without any."""
-        times = [outcome.embed_ms for outcome in self.outcomes if outcome.embed_ms is not None]
-        return fmean(times) if times else None
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -203,7 +196,7 @@ def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
     }
 
 
-_FACTS = ("name", "notes", "model", "left_out", "notices", "embed_ms")
+_FACTS = ("name", "notes", "model", "left_out", "notices")
 
 
 # --- one query
@@ -212,7 +205,6 @@ _FACTS = ("name", "notes", "model", "left_out", "notices", "embed_ms")
 def _measure(query: JudgedQuery, runs: Mapping[str, Run]) -> Outcome:
     """Run a query in all modes in a row, so that a busy machine slows all of them alike."""
     values: dict[str, dict[str, float]] = {}
-    embed_milliseconds = None
     for name, run in runs.items():
         request = SearchRequest(parse(query.text, run.mode), run.ranking, size=RESULTS)
         pipeline = Pipeline(request)
@@ -220,16 +212,13 @@ def _measure(query: JudgedQuery, runs: Mapping[str, Run]) -> Outcome:
         pipeline.embed()
         pipeline.retrieve(run.connection)
         seconds, found = pipeline.seconds, pipeline.found
-        if engine.is_semantic(pipeline.planned.query):
-            # The runs after the first find the vector in the embedder's cache.
-            embed_milliseconds = embed_milliseconds or seconds["embed"] * 1000
         hits, took = found.hits, seconds["plan"] + seconds["sql"]
         if run.reranker:
             started = time.perf_counter()
             hits = rerank.rerank(hits, found.plan.terms.meaning, run.reranker).hits
             took += time.perf_counter() - started
         values[name] = {**_metrics(query, hits), MILLISECONDS: took * 1000}
-    return Outcome(query.id, query.text, embed_milliseconds, values)
+    return Outcome(query.id, query.text, values)
 
 
 def _require_vectors(connection: sqlite3.Connection, mode: str) -> None:
@@ -311,10 +300,8 @@ def _evaluation_lines(evaluation: Evaluation) -> list[str]:
     head += f", {counted(evaluation.notes, 'note')}"
     if evaluation.model:
         head += f", {evaluation.model}"
-    times = f"The times are for {RESULTS} results"
-    if embed := evaluation.embed_ms:
-        times += f"; modes that use meaning take {embed:.1f} ms more to embed the query"
-    lines = [head, *evaluation.notices, "", *_metrics_table([evaluation]), f"{times}."]
+    times = f"The times are for {RESULTS} results, without embedding the query."
+    lines = [head, *evaluation.notices, "", *_metrics_table([evaluation]), times]
     for comparison in evaluation.comparisons:
         better = f"the better retriever ({comparison.baseline})"
         lines.append(f"{comparison.mode} against {better}: {comparison}")

@@ -83,6 +83,7 @@ def may(year: int) -> datetime:
         ("notes of the last three days", "of the last three days", "26-11-20", "26-11-24"),
         ("meeting notes from Monday", "from Monday", "26-11-16", "26-11-17"),
         ("earlier this week", "earlier this week", "26-11-23", "26-11-30"),
+        ("I wrote a letter last week", "last week", "26-11-16", "26-11-23"),
     ],
 )
 def test_notes_of_a_time_that_are_asked_for_are_filtered_by_it(text, time, since, until):
