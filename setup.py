@@ -89,7 +89,6 @@ setup(
         "datasette_bear_search": [
             "templates/*.html",
             "static/*",
-            "demo/bear.sql",
             "embeddings/bundled/*",
             "demo/notes/*.md",
             "web/datasette/metadata.yaml",

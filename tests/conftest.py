@@ -17,10 +17,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from datasette_bear_search import hookimpl
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import files, names, registry
 from datasette_bear_search.index import config
 from datasette_bear_search.sources.bear import BearLibrary
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library
 from tests.support.chromium import launched
 from tests.support.machines import Machine

@@ -34,11 +34,11 @@ from datasette_bear_search import (
     Tag,
     library,
 )
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.query.filters import FILTERS
 from datasette_bear_search.search import request
 from datasette_bear_search.search.planning import dictionary
 from datasette_bear_search.search.request import CHOICES, NUMBERS, SearchParameters
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day, sqlite3
 from tests.support.docs import ROOT
 

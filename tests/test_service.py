@@ -18,8 +18,8 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search import processes, service
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.service import LABEL, NAME, Service, ServiceError
+from tests.support.bear_database import BearNote
 
 OPTIONS = ('--sidecar=/a "b" 50% $HOME/n.db', "--port=8010")
 

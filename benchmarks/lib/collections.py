@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from datasette_bear_search.demo import BearNote, write_library
+from tests.support.bear_database import BearNote, write_library
 
 START = datetime(2020, 9, 13, tzinfo=timezone.utc)
 

@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy
 
-from datasette_bear_search.demo import demo_notes
 from datasette_bear_search.notes import Link, Note, Tag
+from tests.support.bear_database import demo_notes
 
 SEED = 7
 

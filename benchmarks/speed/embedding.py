@@ -25,7 +25,6 @@ import numpy
 
 from benchmarks.lib.collections import collections
 from benchmarks.lib.measuring import publish, table
-from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.embeddings import files as model_files
 from datasette_bear_search.embeddings.backends import onnx
 from datasette_bear_search.embeddings.backends.sentence_transformers import (
@@ -37,6 +36,7 @@ from datasette_bear_search.index.run.chunking import passages
 from datasette_bear_search.index.run.embedding import PASSAGES_PER_COMMIT
 from datasette_bear_search.index.run.indexer import read
 from datasette_bear_search.sources.bear import BearLibrary
+from tests.support.bear_database import write_demo_library
 
 Encode = Callable[[list[str]], Any]
 

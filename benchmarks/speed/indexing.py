@@ -21,13 +21,13 @@ from sentence_transformers import SentenceTransformer
 
 from benchmarks.lib.collections import collections, write_collection
 from benchmarks.lib.measuring import publish
-from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
 from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.index.run import indexer
 from datasette_bear_search.index.run.chunking import passages
 from datasette_bear_search.sources.bear import BearLibrary
+from tests.support.bear_database import write_demo_library
 
 # Passages for the bare encode, spread over the library; all passages of a small library.
 BARE_PASSAGES = 1500

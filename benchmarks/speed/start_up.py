@@ -33,13 +33,13 @@ from typing import Any
 
 from benchmarks.lib.measuring import publish, resident_megabytes, table, timed, write_json
 from benchmarks.lib.servers import Server, serving
-from datasette_bear_search.demo import write_demo_library
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.run import indexer
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.web.api.openapi import SEARCH_PATH
+from tests.support.bear_database import write_demo_library
 
 ROUNDS = 5
 # Two of each: the difference shows the cost that only the first search has.

@@ -259,7 +259,7 @@ def _sentences() -> list[str]:
 
 
 def _write_bear(path: Path, size: int) -> None:
-    from datasette_bear_search.demo import BearNote, write_library
+    from tests.support.bear_database import BearNote, write_library
 
     write_library(
         path,

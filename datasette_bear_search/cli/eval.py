@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +11,6 @@ from ..embeddings import registry
 from ..index.file import database
 from ..query.query import EVALUATED_MODES, MODES
 from .output import Command, Progress, clear_errors, echo, echo_json
-
-if TYPE_CHECKING:
-    from ..evaluation import Proposal
 
 
 @click.command(cls=Command)
@@ -49,11 +44,6 @@ if TYPE_CHECKING:
     help="Also measure the last mode with a reranker: cross-encoder, cross-encoder:MODEL or a "
     "plugin's",
 )
-@click.option(
-    "--write",
-    is_flag=True,
-    help="Write the best setting into the configuration if it is significantly better",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, including each query")
 def bear_eval(
     folders: tuple[Path, ...],
@@ -62,7 +52,6 @@ def bear_eval(
     model: str | None,
     cache: Path | None,
     rerank: str | None,
-    write: bool,
     as_json: bool,
 ) -> None:
     """
@@ -70,78 +59,48 @@ def bear_eval(
 
     COLLECTION is a folder with corpus.jsonl, queries.jsonl and qrels.tsv. Its documents are indexed
     once, and then its queries run as on the search page. Without a COLLECTION, this uses the
-    queries whose results you judged on the search page. It also tries other settings on them, and
-    with --model another model in a copy of the index. If you haven't judged any results, questions
-    are generated from the notes.
+    queries whose results you judged on the search page; --model also tries another model on them,
+    in a copy of the index.
     """
     from .. import evaluation
     from ..evaluation import collections, judgments
     from ..index.run.report import Hooks
     from ..search.connection import open_sidecar
+    from ..search.ranking.statement import DEFAULT_RANKING
+    from ..search.request import read_ranking
 
     modes = tuple(dict.fromkeys(modes))
     evaluations = []
-    tried: dict[str, dict[str, Any]] = {"rerank": {"rerank": rerank}} if rerank else {}
-    if write and folders:
-        raise click.UsageError("--write uses your own judgments. Leave COLLECTION out.")
-    with clear_errors():
-        for folder in folders:
-            collection = collections.read_collection(folder)
-            path = sidecar_path or collections.index_collection(
-                collection,
-                cache,
-                model or registry.default_model(),
-                semantic=bool(evaluation.semantic_modes(modes)),
-                hooks=Hooks(on_embedded=Progress(quiet=as_json)),
-            )
-            on_query = Progress(quiet=as_json, what="queries")
-            with open_sidecar(path) as index:
-                queries = collection.judged_queries(index)
-                evaluations.append(
-                    evaluation.evaluate(index, queries, modes, settings=tried, on_query=on_query)
-                )
-        if not folders:
+    with clear_errors(), ExitStack() as stack:
+        for folder in folders or [None]:
+            collection = collections.read_collection(folder) if folder else None
             path = sidecar_path or database.default_path()
-            with ExitStack() as stack:
-                index = stack.enter_context(open_sidecar(path))
-                judged = judgments.judged_queries(index)
-                queries = judged or judgments.known_items(index)
-                other = None
-                if model:
-                    copy = evaluation.copy_with_model(path, model, Progress(quiet=as_json))
-                    other = f"model {model}", stack.enter_context(copy)
-                if judged:
-                    tried = {**evaluation.TRIED_SETTINGS, **tried}
-                result = evaluation.evaluate(
-                    index, queries, modes, settings=tried, other_model=other
+            if collection and not sidecar_path:
+                path = collections.index_collection(
+                    collection,
+                    cache,
+                    model or registry.default_model(),
+                    semantic=bool(evaluation.semantic_modes(modes)),
+                    hooks=Hooks(on_embedded=Progress(quiet=as_json)),
                 )
-            evaluations.append(result)
+            index = stack.enter_context(open_sidecar(path))
+            if collection:
+                queries, ranking = collection.judged_queries(index), DEFAULT_RANKING
+            else:  # a person's own notes are searched with the ranking that they configured
+                queries, ranking = judgments.judged_queries(index), read_ranking({})
+            run, others = evaluation.Run(index, modes[-1], ranking), {}
+            if rerank:
+                others["rerank"] = run._replace(reranker=evaluation.loaded_reranker(rerank, index))
+            if model and not collection:
+                copy = evaluation.copy_with_model(path, model, Progress(quiet=as_json))
+                others[f"model {model}"] = run._replace(connection=stack.enter_context(copy))
+            on_query = Progress(quiet=as_json, what="queries")
+            evaluations.append(
+                evaluation.evaluate(
+                    index, queries, modes, ranking=ranking, others=others, on_query=on_query
+                )
+            )
     if as_json:
         echo_json(evaluation.as_json(evaluations), indent=2)
     else:
         echo(*evaluation.as_text(evaluations).split("\n"))
-    if write:
-        with clear_errors():
-            _write(evaluations[0].proposal, tried)
-
-
-def _write(proposal: Proposal | None, tried: Mapping[str, Mapping[str, Any]]) -> None:
-    from .. import evaluation
-    from ..index import config
-
-    if proposal is None:
-        fewest = evaluation.FEWEST_QUERIES
-        message = f"Nothing was written: choosing a setting takes at least {fewest} judged queries."
-        raise click.ClickException(message)
-    if not proposal.is_proven:
-        raise click.ClickException(f"Nothing was written. {proposal}.")
-    setting = tried.get(proposal.mode)
-    if setting is None or "rerank" in setting:
-        command = f"datasette bear-index --{proposal.mode}"
-        use = f"search with --rerank {setting['rerank']}" if setting else f"run: {command}"
-        raise click.ClickException(
-            f"{proposal}. This can't be written into the configuration. To use it, {use}"
-        )
-    file = config.find_configuration(None) or config.default_path()
-    config.write_ranking(file, setting)
-    echo(f"Wrote {proposal.mode} into {file}", err=True)

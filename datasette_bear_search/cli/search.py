@@ -340,7 +340,7 @@ def _page_options() -> list[click.Parameter]:
         _option(
             "rerank",
             metavar="NAME",
-            help="Rerank the first results (slower): cross-encoder, colbert or a plugin's reranker",
+            help="Rerank the first results (slower): cross-encoder or a plugin's reranker",
         ),
     ]
 

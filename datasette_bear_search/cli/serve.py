@@ -23,7 +23,6 @@ from ..notes import ForeseenError, counted
 from ..processes import is_in_uv_cache, user_folder
 from ..service import PORT
 from ..sources.base import SourceConfig
-from ..sqlite import sqlite3
 from .index import index_sources
 from .options import redact_option, sidecar_option
 from .output import Command, clear_errors, confirm, echo
@@ -121,38 +120,32 @@ def _bring_up_to_date(path: Path) -> None:
 
 @click.command(cls=Command)
 @port_option
-@click.option("--no-serve", is_flag=True, help="Only write and index the sample notes")
+@click.option("--no-serve", is_flag=True, help="Only index the sample notes")
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the sample notes  [default: in the user's data folder]",
+    help="Folder for the index of the sample notes  [default: in the user's data folder]",
 )
 def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
     """
     Try the search on sample notes, without Bear
 
-    Writes a Bear library of about a hundred notes, indexes it and serves it to this machine only
+    Indexes about a hundred notes as if they were in Bear, and serves them to this machine only
     (127.0.0.1).
     """
-    from ..demo import write_demo_library
+    from ..demo import NOTES
 
-    # Absolute, because the index remembers where the notes are.
-    directory = (directory or user_folder("data") / "demo").absolute()
-    library, path = directory / "database.sqlite", directory / "notes.db"
+    path = (directory or user_folder("data") / "demo").absolute() / "notes.db"
+    source = SourceConfig("bear", "demo", str(NOTES))
+    echo(f"The sample notes are indexed in {path}")
     with clear_errors():
         try:
-            database.make_private_folder(directory)
-            count = write_demo_library(library)
-        except FileExistsError:
-            raise
-        except (OSError, sqlite3.Error) as error:
-            why = getattr(error, "strerror", None) or error
+            database.make_private_folder(path.parent)
+        except OSError as error:
             raise click.ClickException(
-                f"The sample notes can't be written to {directory} ({why}). Choose another "
-                "folder with --directory, or free some space."
+                f"The index can't be written to {path.parent} ({error.strerror}). Choose another "
+                "folder with --directory."
             ) from None
-        echo(f"Wrote {count} sample notes to {library}")
-        source = SourceConfig("bear", "bear", str(library))
         with database.open_for_writing(path) as connection:
             is_current = schema.is_current(connection)
         if no_serve or not is_current:

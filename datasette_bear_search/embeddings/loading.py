@@ -21,8 +21,7 @@ from .safetensors import WEIGHT_FILES
 # The parts of a model that modules.json and router_config.json may name.
 MODULES = re.compile(
     r"sentence_transformers\.(\w+\.)+(Transformer|Pooling|WeightedLayerPooling|Normalize|Dense|"
-    r"LayerNorm|Dropout|StaticEmbedding|Router|Asym|LogitScore|MultiVectorMask|TokenPooling)"
-    r"|pylate\.models\.Dense\.Dense"  # sentence-transformers has its own class for it
+    r"LayerNorm|Dropout|StaticEmbedding|Router|Asym|LogitScore)"
 )
 _INSIDE = re.compile(r"(?!.*\.\.)([\w.-]+(/[\w.-]+)*)?")  # a path inside the folder
 _SHARD = re.compile(r"[\w.-]+\.safetensors")

@@ -27,9 +27,6 @@ from .names import given, is_hub_name
 # MTEB(eng, v2) Retrieval). Others: ettin-reranker-17m-v1, for slow machines, .558;
 # BAAI/bge-reranker-v2-m3, for other languages, .553 with 568 million, slower than RERANK_SECONDS.
 CROSS_ENCODER = "cross-encoder/ettin-reranker-32m-v1"
-# Late interaction, which is faster: 17 million parameters, English, Apache-2.0. Its makers report
-# that it is better than ColBERTv2 on BEIR (arXiv 2510.14880).
-COLBERT = "mixedbread-ai/mxbai-edge-colbert-v0-17m"
 
 
 class Reranker(Model):
@@ -48,41 +45,19 @@ class Reranker(Model):
 RerankerFactory = Callable[[Embedder | None], Reranker]
 
 
-def _read_in_pairs(model: Any, query: str, passages: list[str]) -> Any:
-    return model.predict([(query, passage) for passage in passages], show_progress_bar=False)
+class CrossEncoder(Reranker):
+    """A CrossEncoder of sentence-transformers, from a folder or the hub's cache."""
 
-
-def _token_similarities(model: Any, query: str, passages: list[str]) -> Any:
-    """Sum each query token's similarity to the passage's nearest token.
-
-    MaxSim: Khattab and Zaharia, "ColBERT", SIGIR 2020.
-    """
-    asked = model.encode_query([query], show_progress_bar=False)
-    read = model.encode_document(passages, show_progress_bar=False)
-    return model.similarity(asked, read)[0]
-
-
-# Kind → the class of sentence-transformers, the default model, and how it scores some passages.
-LOCAL: dict[str, tuple[str, str, Callable[[Any, str, list[str]], Any]]] = {
-    "cross-encoder": ("CrossEncoder", CROSS_ENCODER, _read_in_pairs),
-    "colbert": ("MultiVectorEncoder", COLBERT, _token_similarities),
-}
-
-
-class LocalReranker(Reranker):
-    """A model of sentence-transformers, from a folder or the hub's cache."""
-
-    def __init__(self, kind: str, model: str = "") -> None:
-        self._class, default, self._scores = LOCAL[kind]
-        super().__init__(given(model or default))
+    def __init__(self, model: str = CROSS_ENCODER) -> None:
+        super().__init__(given(model))
         self._model: Any = None
         # Tokenizers aren't thread-safe, and a single batch keeps all cores busy.
         self._score_lock = threading.Lock()
 
     def prepare(self) -> None:
-        self._model = loading.load(self._class, local_folder(self.name) or self._cached_folder())
+        self._model = loading.load("CrossEncoder", local_folder(self.name) or self._cached_folder())
         # The first score takes longest, so compute one before anybody waits.
-        self._scores(self._model, "warm", ["up"])
+        self._model.predict([("warm", "up")], show_progress_bar=False)
 
     def _cached_folder(self) -> Path:
         # Never download here: a search mustn't wait for gigabytes.
@@ -104,18 +79,14 @@ class LocalReranker(Reranker):
     def score(self, query: str, passages: Sequence[str]) -> list[float]:
         self.load()
         query = without_surrogates(query[:EMBEDDED_QUERY_CHARACTERS])
-        texts = [without_surrogates(passage) for passage in passages]
+        pairs = [(query, without_surrogates(passage)) for passage in passages]
         with self._score_lock:
-            scores = self._scores(self._model, query, texts) if texts else []
+            scores = self._model.predict(pairs, show_progress_bar=False) if pairs else []
         return [float(score) for score in scores]
 
 
 def built_in_rerankers() -> dict[str, RerankerFactory]:
-    return {kind: _factory(kind) for kind in LOCAL}
-
-
-def _factory(kind: str, model: str = "") -> RerankerFactory:
-    return lambda embedder: LocalReranker(kind, model)
+    return {"cross-encoder": lambda embedder: CrossEncoder()}
 
 
 def reranker_factories() -> dict[str, RerankerFactory]:
@@ -127,16 +98,15 @@ def reranker_factories() -> dict[str, RerankerFactory]:
 def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
     """Return this process's reranker of this name for an embedder, without loading it.
 
-    :param name: as a plugin registered it; ``cross-encoder:MODEL`` or ``colbert:MODEL`` with a
-        folder or a hub's name
+    :param name: as a plugin registered it, or ``cross-encoder:MODEL`` with a folder or a hub's name
     :raises ValueError: if there is none, with a message for people
     """
     factories = reranker_factories()
     kind, _, model = name.partition(":")
-    if model and kind in LOCAL:
-        factories.setdefault(name, _factory(kind, model))
+    if model and kind == "cross-encoder":
+        factories.setdefault(name, lambda embedder: CrossEncoder(model))
     if name not in factories:
-        known = ", ".join([*sorted(factories), *(f"{each}:MODEL" for each in sorted(LOCAL))])
+        known = ", ".join([*sorted(factories), "cross-encoder:MODEL"])
         raise ValueError(f"The reranker must be one of {known}, not {name!r}")
     with _registry_lock:
         # Don't keep using an embedder that was replaced.

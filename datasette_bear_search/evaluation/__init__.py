@@ -1,4 +1,4 @@
-"""Queries with known answers → nDCG, recall, MRR and time, by mode and setting."""
+"""Queries with known answers → nDCG, recall, MRR and time, by mode."""
 
 # numpy takes .1 s to import, so only functions import it.
 from __future__ import annotations
@@ -24,7 +24,6 @@ from ..index.run.report import Hooks
 from ..notes import counted, printable
 from ..query.query import EVALUATED_MODES, RETRIEVERS, parse
 from ..search import engine
-from ..search import request as search_request
 from ..search.connection import open_sidecar
 from ..search.engine import Pipeline
 from ..search.ranking.statement import DEFAULT_RANKING, Ranking
@@ -40,14 +39,6 @@ RESULTS = 100
 
 METRICS = ("nDCG@10", "Recall@10", "Recall@100", "MRR@10")
 MILLISECONDS = "ms/query"
-# Settings to try on a person's own judgments: name → parameters of the search page.
-TRIED_SETTINGS: dict[str, dict[str, Any]] = {
-    **{f"balance {share}": {"balance": share} for share in (0.3, 0.5, 0.6, 0.7, 0.8, 0.9)},
-    **{f"recency {days}": {"recency": days} for days in (30, 90, 365)},
-}
-# Minimum number of queries for proposing a setting, and the folds for cross-validation.
-FEWEST_QUERIES, FOLDS = 20, 5
-
 # Random permutations for the significance test: p is accurate to about 0.005.
 PERMUTATIONS = 9_999
 # Smaller values of p aren't reliable and are shown as "p < 0.001".
@@ -67,7 +58,6 @@ class Outcome:
 
     id: str
     text: str
-    embed_ms: float | None  # None if no mode needed its vector
     modes: dict[str, dict[str, float]]  # mode → metric or MILLISECONDS → value
 
 
@@ -86,46 +76,18 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Proposal(Comparison):
-    """The setting that ranks best, and the 95 % confidence interval of its gain."""
-
-    low: float
-    high: float
-
-    @property
-    def is_proven(self) -> bool:
-        return self.low > 0 and self.p < 0.05
-
-    def __str__(self) -> str:
-        gain = f"nDCG@10 {super().__str__()}, 95 % interval {self.low:+.3f} to {self.high:+.3f}"
-        if self.is_proven:
-            return f"{self.mode} is better for you: {gain}"
-        return (
-            f"No setting is significantly better than {self.baseline} as it is. "
-            f"Best of the others: {self.mode}, {gain}"
-        )
-
-
-@dataclass(frozen=True)
 class Evaluation:
     name: str
-    modes: tuple[str, ...]  # the modes, then the settings by their names
+    modes: tuple[str, ...]  # the modes, then the other runs by their names
     outcomes: tuple[Outcome, ...]
     left_out: int  # queries without a known answer
     notes: int
     model: str | None
     notices: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
-    chooses: bool = False  # whether a setting may be chosen by these queries
+    others: tuple[str, ...] = ()  # the names of the other runs
 
     def mean(self, mode: str, value: str) -> float:
         return fmean(outcome.modes[mode][value] for outcome in self.outcomes)
-
-    @property
-    def embed_ms(self) -> float | None:
-        """The mean time to embed a query, which isn't part of a mode's time; None without any."""
-        times = [outcome.embed_ms for outcome in self.outcomes if outcome.embed_ms is not None]
-        return fmean(times) if times else None
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -133,46 +95,18 @@ class Evaluation:
         if not set(RETRIEVERS) <= set(self.modes):
             return ()
         better = max(RETRIEVERS, key=lambda mode: self.mean(mode, "nDCG@10"))
-        others = [mode for mode in self.modes if mode not in (*RETRIEVERS, *self.settings)]
+        others = [mode for mode in self.modes if mode not in (*RETRIEVERS, *self.others)]
         return tuple(self._compare(mode, better) for mode in others)
 
     @cached_property
-    def tried(self) -> tuple[Comparison, ...]:
-        """Compare each setting with the last mode without it."""
-        return tuple(self._compare(setting, self.baseline) for setting in self.settings)
-
-    @property
-    def baseline(self) -> str:
-        return [mode for mode in self.modes if mode not in self.settings][-1]
-
-    @cached_property
-    def proposal(self) -> Proposal | None:
-        """The best setting; None if there are too few queries to choose one.
-
-        The gain is cross-validated: the best of many settings seems better than it is on the
-        queries that chose it, so each fold is measured with the best setting of the other folds.
-        """
-        if not (self.chooses and self.settings and len(self.outcomes) >= FEWEST_QUERIES):
-            return None
-        import numpy as np
-
-        gains = np.array([self._gains(each, self.baseline) for each in self.settings])
-        folds = np.arange(len(self.outcomes)) % FOLDS
-        best = [gains[:, folds != fold].mean(axis=1).argmax() for fold in range(FOLDS)]
-        held_out = np.array([gains[best[fold], query] for query, fold in enumerate(folds)])
-        # Percentile bootstrap: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993.
-        samples = np.random.default_rng(0).choice(held_out, (PERMUTATIONS, len(held_out)))
-        low, high = np.quantile(samples.mean(axis=1), [0.025, 0.975])
-        setting = self.settings[gains.mean(axis=1).argmax()]
-        gain, p = float(held_out.mean()), _p_value(held_out.tolist())
-        return Proposal(setting, self.baseline, gain, p, float(low), float(high))
-
-    def _gains(self, mode: str, baseline: str) -> list[float]:
-        outcomes = (outcome.modes for outcome in self.outcomes)
-        return [modes[mode]["nDCG@10"] - modes[baseline]["nDCG@10"] for modes in outcomes]
+    def other_comparisons(self) -> tuple[Comparison, ...]:
+        """Compare each of the other runs with the last mode."""
+        last = self.modes[-len(self.others) - 1]
+        return tuple(self._compare(other, last) for other in self.others)
 
     def _compare(self, mode: str, baseline: str) -> Comparison:
-        gains = self._gains(mode, baseline)
+        outcomes = [outcome.modes for outcome in self.outcomes]
+        gains = [modes[mode]["nDCG@10"] - modes[baseline]["nDCG@10"] for modes in outcomes]
         return Comparison(mode, baseline, fmean(gains), _p_value(gains))
 
 
@@ -185,15 +119,14 @@ def evaluate(
     query_set: QuerySet,
     modes: Sequence[str] = EVALUATED_MODES,
     *,
-    settings: Mapping[str, Mapping[str, Any]] | None = None,
-    other_model: tuple[str, sqlite3.Connection] | None = None,
+    ranking: Ranking = DEFAULT_RANKING,
+    others: Mapping[str, Run] | None = None,
     on_query: Callable[[int, int], None] = lambda done, total: None,
 ) -> Evaluation:
     """Run every query in every mode, as the search page does, and measure the results.
 
     :param connection: one of :func:`~datasette_bear_search.search.connection.open_sidecar`
-    :param settings: name → parameters of the search page, with which the last mode is measured, too
-    :param other_model: a model's name and an index with its vectors, measured in the last mode
+    :param others: further runs to compare with the last mode, by their names
     :param on_query: called with the number of queries done (from 0 on) and their total
     :raises EvaluationError: if a mode needs vectors and there are none
     """
@@ -201,15 +134,7 @@ def evaluate(
     semantic = semantic_modes(modes)
     if semantic:
         _require_vectors(connection, semantic[0])
-    # A person's own notes are searched with the ranking that they configured.
-    ranking = search_request.read_ranking({}) if query_set.chooses else DEFAULT_RANKING
-    runs = {mode: Run(connection, mode, ranking) for mode in modes}
-    for name, parameters in (settings or {}).items():
-        texts = {key: [str(value)] for key, value in parameters.items() if key != "rerank"}
-        reranker = _reranker(parameters["rerank"], state) if "rerank" in parameters else None
-        runs[name] = Run(connection, modes[-1], search_request.read_ranking(texts), reranker)
-    if other_model:
-        runs[other_model[0]] = Run(other_model[1], modes[-1], ranking)
+    runs = {mode: Run(connection, mode, ranking) for mode in modes} | dict(others or {})
     outcomes: list[Outcome] = []
     on_query(0, len(query_set.queries))
     for query in query_set.queries:
@@ -223,9 +148,8 @@ def evaluate(
         left_out=query_set.left_out,
         notes=metadata.count_notes(connection),
         model=state.model if semantic else None,
-        notices=(*query_set.notices, *filter(None, [pending])),
-        settings=tuple(runs)[len(modes) :],
-        chooses=query_set.chooses,
+        notices=tuple(filter(None, [pending])),
+        others=tuple(others or ()),
     )
 
 
@@ -263,8 +187,7 @@ def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
                 "queries": len(each.outcomes),
                 "modes": _means([each]),
                 "against_better_retriever": [vars(it) for it in each.comparisons],
-                "settings": [vars(it) for it in each.tried],
-                "proposal": each.proposal and vars(each.proposal),
+                "others": [vars(it) for it in each.other_comparisons],
                 "per_query": [asdict(outcome) for outcome in each.outcomes],
             }
             for each in evaluations
@@ -273,7 +196,7 @@ def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
     }
 
 
-_FACTS = ("name", "notes", "model", "left_out", "notices", "embed_ms")
+_FACTS = ("name", "notes", "model", "left_out", "notices")
 
 
 # --- one query
@@ -282,7 +205,6 @@ _FACTS = ("name", "notes", "model", "left_out", "notices", "embed_ms")
 def _measure(query: JudgedQuery, runs: Mapping[str, Run]) -> Outcome:
     """Run a query in all modes in a row, so that a busy machine slows all of them alike."""
     values: dict[str, dict[str, float]] = {}
-    embed_milliseconds = None
     for name, run in runs.items():
         request = SearchRequest(parse(query.text, run.mode), run.ranking, size=RESULTS)
         pipeline = Pipeline(request)
@@ -290,16 +212,13 @@ def _measure(query: JudgedQuery, runs: Mapping[str, Run]) -> Outcome:
         pipeline.embed()
         pipeline.retrieve(run.connection)
         seconds, found = pipeline.seconds, pipeline.found
-        if engine.is_semantic(pipeline.planned.query):
-            # The runs after the first find the vector in the embedder's cache.
-            embed_milliseconds = embed_milliseconds or seconds["embed"] * 1000
         hits, took = found.hits, seconds["plan"] + seconds["sql"]
         if run.reranker:
             started = time.perf_counter()
             hits = rerank.rerank(hits, found.plan.terms.meaning, run.reranker).hits
             took += time.perf_counter() - started
         values[name] = {**_metrics(query, hits), MILLISECONDS: took * 1000}
-    return Outcome(query.id, query.text, embed_milliseconds, values)
+    return Outcome(query.id, query.text, values)
 
 
 def _require_vectors(connection: sqlite3.Connection, mode: str) -> None:
@@ -314,7 +233,9 @@ def _require_vectors(connection: sqlite3.Connection, mode: str) -> None:
         )
 
 
-def _reranker(name: str, state: database.State) -> Reranker:
+def loaded_reranker(name: str, connection: sqlite3.Connection) -> Reranker:
+    """Return a reranker for the model of an index file, or raise EvaluationError."""
+    state = database.read_state(connection)
     try:
         reranker = get_reranker(name, registry.get_embedder(state.model) if state.model else None)
         reranker.load()
@@ -379,17 +300,13 @@ def _evaluation_lines(evaluation: Evaluation) -> list[str]:
     head += f", {counted(evaluation.notes, 'note')}"
     if evaluation.model:
         head += f", {evaluation.model}"
-    times = f"The times are for {RESULTS} results"
-    if embed := evaluation.embed_ms:
-        times += f"; modes that use meaning take {embed:.1f} ms more to embed the query"
-    lines = [head, *evaluation.notices, "", *_metrics_table([evaluation]), f"{times}."]
+    times = f"The times are for {RESULTS} results, without embedding the query."
+    lines = [head, *evaluation.notices, "", *_metrics_table([evaluation]), times]
     for comparison in evaluation.comparisons:
         better = f"the better retriever ({comparison.baseline})"
         lines.append(f"{comparison.mode} against {better}: {comparison}")
-    lines += [f"{each.mode} against {each.baseline}: {each}" for each in evaluation.tried]
-    if evaluation.proposal:
-        lines.append(f"{evaluation.proposal}.")
-    return lines
+    compared = evaluation.other_comparisons
+    return lines + [f"{each.mode} against {each.baseline}: {each}" for each in compared]
 
 
 def _mean_lines(evaluations: Sequence[Evaluation]) -> list[str]:

@@ -117,7 +117,8 @@ _TAGGED = (
     "or substr(folded, 1, length({0}) - 1) || '*' = {0}))"
 )
 _UNTAGGED = "id not in (select note_id from note_tags)"
-_PINNED_IN_TAG = f"{_TAGGED[:-1]} and note_tags.pinned)"
+# Bear pins a note everywhere or only within a tag.
+_PINNED = "(pinned or id in (select note_id from note_tags where note_tags.pinned))"
 
 
 def _state(
@@ -179,7 +180,7 @@ _ROWS = (
     ),
     Filter("created", "date", help=_DATES, value=_A_DATE, example="2023"),
     Filter("modified", "date", help=_DATES, value=_A_DATE, example="2024-05"),
-    _state("pinned", "pinned notes"),
+    _state("pinned", "pinned notes", _PINNED),
     _state("archived", "archived notes"),
     _state("trashed", "notes in the trash"),
     _state("todo", "notes with open to-dos", "todos_open > 0", "with to-dos"),
@@ -319,14 +320,8 @@ class Filters:
         return list(self._conditions(bind)), parameters
 
     def _conditions(self, bind: Bind) -> Iterator[str]:
-        tags = self.values.get("tag", ())
         for row in FILTERS.values():
-            if row.name == "pinned" and tags and self.values.get("pinned"):
-                # Bear pins a note everywhere or only within a tag.
-                ways = [_PINNED_IN_TAG.format(bind("pinned_in", fold_tag(tag))) for tag in tags]
-                yield f"(pinned or {' or '.join(ways)})"
-            else:
-                yield from row.conditions(self.values, bind)
+            yield from row.conditions(self.values, bind)
         for since, until in self.moments:
             first, last = bind("since", since), bind("until", until)
             yield (

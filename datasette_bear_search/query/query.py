@@ -167,18 +167,8 @@ def without_guess(query: Query) -> Query:
         is_in_time = query.time.start < token.end and token.start < query.time.end
         if is_in_time or (token.kind == "word" and token.start in query.time.asking):
             text = text[: token.start] + text[token.end :]
-    # The other words stay as they are, even if they have been corrected or left out.
-    wider = parse(text, query.mode)
-    guessed = query.time.filters.moments
-    moments = tuple(each for each in query.typed_filters.moments if each not in guessed)
-    return replace(
-        query,
-        text=wider.text,
-        clauses=wider.clauses,
-        typed_filters=replace(query.typed_filters, moments=moments),
-        time=None,
-        is_of_time=False,
-    )
+    wider = parse(text, query.mode, query.filters_beside, has_times=False)
+    return replace(wider, ends_in_space=query.ends_in_space)
 
 
 def without_filters(query: Query) -> Query:
@@ -186,14 +176,7 @@ def without_filters(query: Query) -> Query:
     for clause in reversed(query.clauses):
         if clause.is_filter:
             query = replace(query, text=query.text_without(clause))
-    return replace(
-        query,
-        in_title=False,
-        typed_filters=Filters(),
-        clauses=tuple(clause for clause in query.clauses if not clause.is_filter),
-        is_of_time=False,
-        filters_beside=Filters(),
-    )
+    return parse(query.text, query.mode, has_times=False)
 
 
 def literal(query: Query) -> Query:

@@ -88,10 +88,6 @@ _ASKING = (
     r"are|is|it|there|where|down|new|and|zeige?|finde|suche?|bitte|mal|so|alle|meinen?|wo|welche|"
     r"der|ist|sind|stammen|und)"
 )
-_ABOUT = (
-    rf"(?:$|\W|(?:{_NOTES}|{_DID}|about|on|to|for|in|with|regarding|re|concerning|something|"
-    r"über|an|zu[mr]?|vo[nm]|i[nm]|mit|bei|für|so|etwas|mention\w*)\b)"
-)
 # A time belongs to something else right after one of these words, as in "about last week" …
 _NOT_AFTER = (
     rf"\b(?:{_THE}|an?|my|our|his|her|their|for|by|before|until|after|than|about|not|except|every|"
@@ -198,7 +194,7 @@ def _is_asked(before: str, time: str, after: str, is_free: bool) -> bool:
         return False
     is_of = re.match(_OF, time) or (is_free and not re.match(r"(?:on|over|am)\b", time))
     own = rf"\b{_NOTES}(?: (?:are|were|stammen|sind))?$"
-    if is_of and re.search(own, before) and re.match(_ABOUT, after.lstrip(" ")):
+    if is_of and re.search(own, before):
         return True  # notes from last week about the roof
     # "Last week I wrote about the roof" means what "I wrote about the roof last week" means.
     before, after = (re.sub(rf"\b(schrieb) ({_I})\b", r"\2 \1", it) for it in (before, after))
@@ -212,15 +208,15 @@ def _is_asked(before: str, time: str, after: str, is_free: bool) -> bool:
     wrote = notes or re.search(f"{begins}{rest}", before)
     if not wrote:
         return False
-    # In German, the verb comes last. What else is said has to be what the notes are about.
     verb = _WROTE
     if notes:
         verb = _CHANGED if re.match(rf"{_NOTE}\b", notes[0]) else _EDITED
-    first = rf"^ {verb}\b(?: down| up)?"
-    said, own = f"{wrote['said']}{after}", re.sub(first, "", wrote["said"])
-    about = re.sub(rf"{first}|\b{verb}\b(?: {_DID})?\s*$", "", said)
-    is_about = re.match(_ABOUT, about.lstrip()) or re.match(r" (?:noted|jotted|scribbled)\b", said)
-    return about != said and (is_free or not own.strip()) and bool(is_about)
+    # In German, the verb comes last.
+    has_verb = rf"^ {verb}\b|\b{verb}\b(?: {_DID})?\s*$"
+    first, own = rf"^ {verb}\b(?: down| up)?", wrote["said"]
+    return bool(re.search(has_verb, own + after)) and (
+        is_free or not re.sub(first, "", own).strip()
+    )
 
 
 def _only_asks(text: str) -> bool:

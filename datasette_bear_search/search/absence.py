@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..index.file import database
@@ -21,76 +21,13 @@ from ..sqlite import sqlite3
 from . import engine
 from .notes.detail import find_note_id
 from .request import SearchRequest
-from .results.records import Hit
 
 # Results to look through for the note, and how many to fetch at a time.
 MOST_RESULTS, RESULTS_AT_A_TIME = 1000, 100
 # Notes to consider if several have the title, or a title that contains it.
 MOST_NOTES = 20
 
-
-@dataclass(frozen=True)
-class Evidence:
-    """What is known about a note and a search: all that :func:`reason` needs."""
-
-    title: str
-    is_indexed: bool
-    # Of an indexed note:
-    encrypted: bool = False
-    is_search: bool = True  # whether anything was searched for
-    rank: int | None = None  # among the results; None if it isn't among the first MOST_RESULTS
-    shown: int = 0  # how many results are shown
-    is_found: bool = True  # False if it is merely one of the nearest
-    similarity: float | None = None
-    threshold: float | None = None  # from which a note counts as close in meaning
-    copy_in: str = ""  # the source whose copy of the note is shown instead
-    left_out_by: tuple[str, ...] = ()  # labels of the filters that it doesn't fit
-    # Of another: sentences about it, from sources that have it or may have it.
-    in_sources: tuple[str, ...] = ()
-    were_read: bool = False  # whether the sources were looked through
-    command: str = "datasette bear-index"
-
-
-def reason(known: Evidence) -> str:
-    """Return for people why a note isn't among the results, or where it is."""
-    name = f"“{known.title}”"
-    if not known.is_indexed:
-        if known.in_sources:
-            return f"{name} isn't indexed. {' '.join(known.in_sources)}"
-        if known.were_read:
-            return f"{name} isn't indexed. None of the sources has a note or a file like it."
-        return (
-            f"No indexed note is called {name}. Notes in the trash and notes that changed since "
-            f'the last {known.command} aren\'t indexed; bear-search --why "TITLE" looks there, too.'
-        )
-    if not known.is_search:
-        return f"{name} is indexed, and can be found."
-    if known.left_out_by:
-        filters = ", ".join(f"“{label}”" for label in known.left_out_by)
-        return f"{name} is indexed, but left out by {filters}."
-    says = f"{name} is encrypted, so only its title can be searched." if known.encrypted else ""
-    if known.rank is None:
-        some = known.similarity is not None
-        close = f"in meaning ({_numbers(known)})" if some else "enough in meaning"
-        why = f"{name} is indexed, but has none of the words in a form that counts, and isn't close"
-        return says or f"{why} {close}."
-    place = f"result {known.rank:,}"
-    if known.copy_in:
-        place = f"{place}, shown as the same note in {known.copy_in}"
-    if not known.is_found:
-        return says or (
-            f"{name} is below the threshold: it has too few of the words and isn't close in "
-            f"meaning{f' ({_numbers(known)})' if known.similarity is not None else ''}, so it is "
-            f"only among the weaker matches, as {place}."
-        )
-    if known.rank > known.shown:
-        return f"{name} is {place}; the first {known.shown:,} are shown."
-    return f"{name} is {place}."
-
-
-def _numbers(known: Evidence) -> str:
-    of = f", and notes count as close from {known.threshold:.2f}" if known.threshold else ""
-    return f"similarity {known.similarity:.2f}{of}"
+ENCRYPTED = "is encrypted, so only its title can be searched"
 
 
 def explain(
@@ -110,13 +47,20 @@ def explain(
         these are: this tells what is in the trash, and what nobody else may see.
     """
     title = " ".join(title.split())
+    name = f"“{title}”"
     if ids := _notes_called(connection, title):
-        return reason(_indexed(connection, request, title, ids, wait, redact))
+        return f"{name} {_about_indexed(connection, request, ids, wait, redact)}."
     stored = stored_sources.read_sources(connection).values()
     lines = [line for each in stored for line in _in_source(each, title, reads_sources)]
-    command = database.read_state(connection).command
-    known = Evidence(title, False, in_sources=tuple(lines), were_read=reads_sources)
-    return reason(replace(known, command=command))
+    if reads_sources and not lines:
+        lines = ["None of the sources has a note or a file like it."]
+    if lines:
+        return f"{name} isn't indexed. {' '.join(lines)}"
+    return (
+        f"No indexed note is called {name}. Notes in the trash and notes that changed since the "
+        f"last {database.read_state(connection).command} aren't indexed; "
+        'bear-search --why "TITLE" looks there, too.'
+    )
 
 
 # --- notes in the index
@@ -136,43 +80,56 @@ def _notes_called(connection: sqlite3.Connection, title: str) -> list[int]:
     return (same or similar)[:MOST_NOTES]
 
 
-def _indexed(
+def _about_indexed(
     connection: sqlite3.Connection,
     request: SearchRequest,
-    title: str,
     ids: list[int],
     wait: float | None,
     redact: bool,
-) -> Evidence:
-    listed = ", ".join(map(str, ids))
-    sql = f"select min(encrypted) from notes where id in ({listed})"
-    [encrypted] = connection.execute(sql).fetchone()
-    known = Evidence(title, True, encrypted=bool(encrypted))
+) -> str:
     if not request.query.text and not request.query.filters:
-        return replace(known, is_search=False)
-    shown = request.offset + request.size
+        return "is indexed, and can be found"
+    listed = ", ".join(map(str, ids))
+    sql = f"select source, title, encrypted from notes where id in ({listed})"
+    notes = connection.execute(sql).fetchall()
+    by_title = ENCRYPTED if all(encrypted for *_, encrypted in notes) else ""
     for offset in range(0, MOST_RESULTS, RESULTS_AT_A_TIME):
         page = replace(request, size=RESULTS_AT_A_TIME, offset=offset)
         response = engine.search(connection, page, redact=redact, wait=wait)
-        least = request.ranking.min_similarity or response.results.plan.threshold
-        known = replace(known, shown=shown, threshold=least)
         for rank, hit in enumerate(response.hits, offset + 1):
-            if hit.id in ids or _is_copy(hit, ids, connection):
-                copy_in = "" if hit.id in ids else hit.source
-                found = replace(known, rank=rank, is_found=hit.is_found, copy_in=copy_in)
-                return replace(found, similarity=hit.similarity)
+            is_copy = any(
+                source in hit.also_in and title == hit.title for source, title, _ in notes
+            )
+            if hit.id not in ids and not is_copy:
+                continue
+            place = f"result {rank:,}"
+            if hit.id not in ids:
+                place = f"{place}, shown as the same note in {hit.source}"
+            if not hit.is_found:
+                least = request.ranking.min_similarity or response.results.plan.threshold
+                return by_title or _below_threshold(hit.similarity, least, place)
+            shown = request.offset + request.size
+            return f"is {place}{f'; the first {shown:,} are shown' * (rank > shown)}"
         if response.results.next_offset is None:
             break
     filters = response.results.plan.query.filters
-    return replace(known, left_out_by=tuple(_left_out_by(connection, filters, listed)))
+    if labels := list(_left_out_by(connection, filters, listed)):
+        return f"is indexed, but left out by {', '.join(f'“{label}”' for label in labels)}"
+    return by_title or (
+        "is indexed, but has none of the words in a form that counts, and isn't close enough in "
+        "meaning"
+    )
 
 
-def _is_copy(hit: Hit, ids: list[int], connection: sqlite3.Connection) -> bool:
-    if not hit.also_in:
-        return False
-    listed = ", ".join(map(str, ids))
-    sql = f"select source, title from notes where id in ({listed})"
-    return any((s in hit.also_in and t == hit.title) for s, t in connection.execute(sql))
+def _below_threshold(similarity: float | None, threshold: float | None, place: str) -> str:
+    numbers = ""
+    if similarity is not None:
+        of = f", and notes count as close from {threshold:.2f}" if threshold else ""
+        numbers = f" (similarity {similarity:.2f}{of})"
+    return (
+        "is below the threshold: it has too few of the words and isn't close in "
+        f"meaning{numbers}, so it is only among the weaker matches, as {place}"
+    )
 
 
 def _left_out_by(connection: sqlite3.Connection, filters: Filters, listed: str) -> Iterator[str]:
@@ -193,9 +150,7 @@ def _one_by_one(filters: Filters) -> Iterator[tuple[str, Filters]]:
                 if row.kind == "date":
                     end = "from" if name.endswith("after") else "before"
                     label = f"{row.title} {end} {some[0][:10]}"
-                # Pinned may mean pinned within the tags.
-                more = {"tag": filters.values.get("tag", ())} if name == "pinned" else {}
-                yield label, Filters({**more, name: some})
+                yield label, Filters({name: some})
     for word in filters.excluded:
         yield f"-{word}", Filters(excluded=(word,))
     if filters.moments:

@@ -10,7 +10,6 @@ from typing import Literal, SupportsIndex, TypedDict, cast
 from ..embeddings.rerankers import reranker_factories
 from ..index import config
 from ..query.filter_values import InvalidParameter, read_filters
-from ..query.filters import FILTERS
 from ..query.query import MODES, Query, parse
 from .ranking.statement import DEFAULT_RANKING, FUSIONS, SORTS, Ranking
 
@@ -69,23 +68,12 @@ class SearchParameters(TypedDict, total=False):
     found: Flag
 
 
-_KINDS = {
-    **{
-        name: row.kind if row.kind in ("date", "state") else "several"
-        for row in FILTERS.values()
-        for name in row.parameters
-    },
-    **dict.fromkeys(("tags", "sources"), "several"),
-    **dict.fromkeys(NUMBERS, "number"),
-    "found": "state",
-}
-# What isinstance() allows, and what people read if it doesn't.
+# Of each type above, what isinstance() allows, and what people read if it doesn't.
 _TYPES: dict[str, tuple[tuple[type, ...], str]] = {
-    "text": ((str,), "text"),
-    "several": ((str,), "text or a list of texts"),
-    "date": ((str, int, date), "a date such as '2024-05', 2024 or date(2024, 5, 1)"),
-    "state": ((bool, int, str), "True or False"),
-    "number": ((int, float, str), "a number"),
+    "Texts": ((str,), "text or a list of texts"),
+    "Day": ((str, int, date), "a date such as '2024-05', 2024 or date(2024, 5, 1)"),
+    "Flag": ((bool, int, str), "True or False"),
+    "Number": ((int, float, str), "a number"),
 }
 
 
@@ -144,7 +132,8 @@ def _texts(name: str, value: object) -> list[str]:
     """Return the values of a parameter as a URL has them, or raise InvalidParameter."""
     if value is None:
         return []
-    wanted, words = _TYPES[_KINDS.get(name, "text")]
+    annotation = SearchParameters.__annotations__.get(name)
+    wanted, words = _TYPES.get(getattr(annotation, "__forward_arg__", ""), ((str,), "text"))
     # Commands and agents give each parameter a list, as a URL does.
     is_list = isinstance(value, Collection) and not isinstance(value, str | bytes)
     values = cast("Collection[object]", value if is_list else [value])

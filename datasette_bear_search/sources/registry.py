@@ -35,6 +35,7 @@ OUR_KINDS = {
     "zip": "exports.zips:NotesZip",
     "sql": "sql:SQLQuery",
     "json": "records:JSONFile",
+    "demo": ".demo:DemoNotes",
 }
 
 

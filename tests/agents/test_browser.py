@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Error, Page
 
-from datasette_bear_search.demo import BearNote
 from tests.stress.cross_site import other_website
+from tests.support.bear_database import BearNote
 from tests.support.chromium import needs_chromium
 from tests.support.datasettes import served
 

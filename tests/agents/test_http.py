@@ -13,8 +13,8 @@ from mcp import Client
 from datasette_bear_search import register_agent_tools
 from datasette_bear_search.agents import server
 from datasette_bear_search.agents.tools import TOOLS
-from datasette_bear_search.demo import BearNote
 from tests.support.agents import serving, stand_in_for_packages
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day
 from tests.support.datasettes import cookies
 

@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.names import BUNDLED, MULTILINGUAL_MODEL
 from datasette_bear_search.index import config
 from datasette_bear_search.index.file import vectors
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import edit, folder_state
 
 NOTE = BearNote("# Garden\n\nPrune the old apple tree.")

@@ -24,11 +24,11 @@ from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import schema
 from datasette_bear_search.sqlite import sqlite3
 from tests.stress.commands import Commands
 from tests.stress.damage import NOBODY
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library
 from tests.support.index_versions import make_older
 
@@ -56,7 +56,7 @@ FAULTS = {
     "a mode": Fault("bear-search apple --mode fast", "'keyword'", 2),
     "an option": Fault("bear-search apple --limt 3", "Did you mean", 2),
     "a number": Fault("bear-search apple --balance 7", "from 0 to 1", 2),
-    "a reranker": Fault("bear-search apple --rerank best", "one of colbert, cross-encoder", 2),
+    "a reranker": Fault("bear-search apple --rerank best", "one of cross-encoder", 2),
     "a note": Fault("bear-search --similar 999", "Each search result shows its id", 2),
     "a source": Fault("bear-index --only bare", "Did you mean bear?"),
     "a place for the index": Fault(
@@ -64,9 +64,6 @@ FAULTS = {
     ),
     "a place for sample notes": Fault(
         "bear-demo --no-serve --directory /proc/no", "Choose another folder with --directory"
-    ),
-    "somebody's library in the place": Fault(
-        "bear-demo --no-serve --directory {foreign}", "Choose another folder, or move it"
     ),
     "no configuration": Fault("bear-index --config {folder}/no.yaml", "Check --config"),
     "no YAML": Fault("bear-index --config {folder}/bad.yaml", "Check the indentation"),
@@ -105,9 +102,7 @@ def places(commands) -> Iterator[dict[str, object]]:
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     (folder / "bear").mkdir()
-    (folder / "foreign").mkdir()
     (folder / "broken").mkdir()
-    (folder / "foreign" / "database.sqlite").write_text("Dear diary")
     (folder / "broken" / "config.json").write_text("{")
     (folder / "bad.yaml").write_text("sources:\n- location: [\n")
     (folder / "latin.yaml").write_bytes("sources: [caf\xe9]".encode("latin-1"))
@@ -118,7 +113,6 @@ def places(commands) -> Iterator[dict[str, object]]:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         yield {
             "folder": folder,
-            "foreign": folder / "foreign",
             "library": library,
             "index": index,
             "new": folder / "new.db",

@@ -20,7 +20,6 @@ from datasette.cli import cli
 from datasette_bear_search.cli import search as search_command
 from datasette_bear_search.cli import terminal
 from datasette_bear_search.cli.terminal import Screen
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query.filter_values import read_filters
@@ -28,6 +27,7 @@ from datasette_bear_search.search.request import read_query, read_ranking
 from datasette_bear_search.sources import registry as sources
 from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day, edit
 from tests.support.docs import ROOT
 from tests.support.tiny_embedder import TINY, TinyEmbedder

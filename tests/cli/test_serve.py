@@ -6,8 +6,8 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.cli import serve
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database, schema
+from tests.support.bear_database import BearNote
 from tests.support.index_files import found, rows
 from tests.support.index_versions import make_newer, make_older
 

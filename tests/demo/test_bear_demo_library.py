@@ -1,6 +1,6 @@
 """The libraries that stand in for Bear's own have to be like them to the last column.
 
-Tests ``demo/``.
+Tests the writer in tests/support/bear_database.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from uuid import UUID
 
 import pytest
 
-from datasette_bear_search.demo import BearFile, BearNote, write_library
-from tests.support.bear_libraries import edit, folder_state, left_untouched, sqlite3
+from tests.support.bear_database import BearFile, BearNote, write_library
+from tests.support.bear_libraries import sqlite3
 
 SHARED = os.environ.get("BEAR_SEARCH_SHARED")
 
@@ -134,22 +134,6 @@ def test_a_library_stays_as_it_was_if_the_new_one_cannot_be_finished(path: Path)
         write_library(path, [BearNote(title="New"), without_time_zone])
     assert os.listdir(path.parent) == ["database.sqlite"]
     assert query(path, "select count(*) from ZSFNOTE") == [(4,)]
-
-
-@pytest.mark.parametrize("content", [b"", b"# A note"])
-def test_only_a_demo_library_is_ever_replaced(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
-    with left_untouched(path), pytest.raises(FileExistsError, match="no demo library"):
-        write_library(path, ALL_SORTS)
-
-
-def test_a_real_library_is_never_replaced(path: Path) -> None:
-    write_library(path, ALL_SORTS)
-    edit(path, "update Z_METADATA set Z_UUID = 'CE102358-7CB2-4928-BCCA-3FFA4F2D446C'")
-    before = folder_state(path.parent)
-    with pytest.raises(FileExistsError):
-        write_library(path, [])
-    assert folder_state(path.parent) == before
 
 
 # Notes

@@ -14,7 +14,10 @@ from urllib.parse import quote
 
 import pytest
 
-from datasette_bear_search.demo import BearNote, demo_notes, write_demo_library
+from datasette_bear_search.demo import NOTES as NOTES_FOLDER
+from datasette_bear_search.demo import DemoNotes
+from datasette_bear_search.sources.bear import BearLibrary
+from tests.support.bear_database import BearNote, demo_notes, write_demo_library
 
 NOTES = demo_notes()
 THE_SECRET = ("48-07-31", "9154", "velvet", "tugboat", "marzipan")
@@ -138,3 +141,11 @@ def test_the_written_library_holds_every_note_but_not_the_secret(tmp_path: Path)
     # Four digits alone may well be part of some id.
     assert all(title_of(note).encode() in content for note in NOTES)
     assert not any(secret.encode() in content for secret in THE_SECRET if not secret.isdigit())
+
+
+def test_the_sample_notes_are_read_as_if_they_were_in_bear(tmp_path: Path) -> None:
+    library = tmp_path / "database.sqlite"
+    write_demo_library(library)
+    for include_trashed in (False, True):
+        in_bear = BearLibrary(library).read(include_trashed=include_trashed)
+        assert list(DemoNotes(NOTES_FOLDER).read(include_trashed=include_trashed)) == list(in_bear)

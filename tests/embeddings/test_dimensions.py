@@ -9,7 +9,6 @@ from struct import unpack
 import numpy
 import pytest
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.registry import (
     get_embedder,
@@ -18,6 +17,7 @@ from datasette_bear_search.embeddings.registry import (
     trust,
     with_choice,
 )
+from tests.support.bear_database import BearNote
 from tests.support.client import get
 from tests.support.datasettes import configured
 from tests.support.index_files import meta

@@ -8,9 +8,9 @@ import time
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import EMBEDDED_QUERY_CHARACTERS
+from tests.support.bear_database import BearNote
 from tests.support.datasettes import IS_1_0, configured
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 

@@ -15,13 +15,13 @@ from datasette.app import Datasette
 from datasette.cli import cli
 
 from datasette_bear_search.cli import serve
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import loading, registry, rerankers
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.files import bundled_folder
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.search.connection import open_sidecar
+from tests.support.bear_database import BearNote
 from tests.support.index_files import name_model
 from tests.support.small_models import write_static_model, write_transformer
 from tests.support.unsafe_models import PICKLES_ON, Program, change, write_unsafe_model
@@ -68,7 +68,6 @@ def test_the_weights_of_a_named_folder_are_never_a_program(key, tmp_path, write,
 KINDS = {
     "SentenceTransformer": "SentenceTransformer",
     "cross-encoder": "CrossEncoder",
-    "colbert": "MultiVectorEncoder",
 }
 
 
@@ -83,7 +82,7 @@ def unsafe_of_kind(request, unsafe, mark, tmp_path) -> tuple[str, Path]:
 def test_the_weights_of_no_kind_of_model_are_a_program(unsafe_of_kind, mark):
     kind, folder = unsafe_of_kind
     model = registry.trust(str(folder))
-    if kind in rerankers.LOCAL:
+    if kind == "cross-encoder":
         model = rerankers.get_reranker(f"{kind}:{folder}", None)
     with pytest.raises(ModelUnavailable, match="isn't loaded, because"):
         model.load()
@@ -316,7 +315,7 @@ def test_trusting_a_model_does_not_make_its_weights_a_program(shared_index, mark
 
 # Folders in the current directory
 
-DEFAULTS = (BUNDLED, HUB_DEFAULT, rerankers.CROSS_ENCODER, rerankers.COLBERT)
+DEFAULTS = (BUNDLED, HUB_DEFAULT, rerankers.CROSS_ENCODER)
 
 
 @pytest.fixture
@@ -355,10 +354,9 @@ def _no_network() -> None:
     raise OSError("Name or service not known")
 
 
-@pytest.mark.parametrize("kind", ["cross-encoder", "colbert"])
-def test_a_folder_named_like_a_reranker_does_not_matter(kind, foreign_folder, mark):
+def test_a_folder_named_like_a_reranker_does_not_matter(foreign_folder, mark):
     with pytest.raises(ModelUnavailable, match="isn't on this machine"):
-        rerankers.LocalReranker(kind).score("a", ["b"])
+        rerankers.CrossEncoder().score("a", ["b"])
     assert not mark.exists()
 
 

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import names, registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
+from tests.support.bear_database import BearNote
 from tests.support.full_disk import full_disk
 from tests.support.index_files import name_model
 from tests.support.tiny_embedder import TINY

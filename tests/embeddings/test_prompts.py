@@ -13,13 +13,13 @@ import pytest
 from datasette_bear_search import Library
 from datasette_bear_search.cli.doctor import examine
 from datasette_bear_search.cli.serve import _task
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import names, prompts, registry
 from datasette_bear_search.embeddings.base import ModelChoice
 from datasette_bear_search.index.config import CONFIG_VARIABLE
 from datasette_bear_search.index.restricted import file_for
 from datasette_bear_search.index.run.indexer import update_restricted
 from datasette_bear_search.sources.base import SourceConfig
+from tests.support.bear_database import BearNote
 from tests.support.index_files import meta
 from tests.support.small_models import write_static_model, write_transformer
 from tests.support.tiny_embedder import TINY, TinyEmbedder

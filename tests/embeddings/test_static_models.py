@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.backends.sentence_transformers import (
     SentenceTransformerEmbedder,
 )
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.planning.planner import plan
+from tests.support.bear_database import BearNote
 from tests.support.small_models import write_static_model
 
 pytestmark = pytest.mark.skipif(

@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.bear_database import BearNote
 from tests.support.full_disk import full_disk
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]

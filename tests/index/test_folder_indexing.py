@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.sources.formats import pdf
 from tests.support import attached, index_files
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.note_folders import graph, vault, write_files
 
 

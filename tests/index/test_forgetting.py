@@ -13,11 +13,11 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.text import languages
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import day, edit
 from tests.support.index_files import rows
 

@@ -16,10 +16,10 @@ from datasette.cli import cli
 
 from datasette_bear_search import Library
 from datasette_bear_search.agents import AgentLibrary, notes, tools
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import freshness
 from datasette_bear_search.index.run import indexer, lock
 from datasette_bear_search.index.run.report import SILENT
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import edit, forbid
 from tests.support.index_files import meta, rows
 

@@ -21,13 +21,13 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index.file import database, notes
 from datasette_bear_search.index.run import embedding, indexer, lock
 from datasette_bear_search.search import engine
 from datasette_bear_search.sources.bear import BearLibrary
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import day, edit, left_untouched
 from tests.support.index_files import rows
 from tests.support.tiny_embedder import TINY, TinyEmbedder

@@ -12,7 +12,6 @@ from datasette.app import Datasette
 from datasette.cli import cli
 
 from datasette_bear_search.cli.output import clear_errors
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.index.run import changes, indexer
@@ -24,6 +23,7 @@ from tests.stress import damage, searchers
 from tests.stress.commands import Commands, is_hot
 from tests.stress.comparing import opened
 from tests.stress.kill import SCENARIOS, Moment, Place, rounds
+from tests.support.bear_database import BearNote
 from tests.support.note_folders import vault
 
 FRESH, INCREMENTAL, REBUILD = SCENARIOS[:3]

@@ -15,7 +15,6 @@ from datasette.app import Datasette
 
 from datasette_bear_search import Library
 from datasette_bear_search.cli import doctor, serve
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelFacts, ModelUnavailable
 from datasette_bear_search.embeddings.names import BUNDLED
@@ -24,6 +23,7 @@ from datasette_bear_search.index.run import embedding
 from datasette_bear_search.index.run.report import Hooks
 from datasette_bear_search.index.updater import Activity
 from datasette_bear_search.web.requests import freshness
+from tests.support.bear_database import BearNote
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 OTHER, SHORT = "test/other", "test/short"

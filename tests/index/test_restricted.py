@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from datasette_bear_search import Library
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import restricted
 from datasette_bear_search.index.config import HIDDEN_TAGS_VARIABLE
 from datasette_bear_search.index.file import database, metadata, sources
@@ -19,6 +18,7 @@ from datasette_bear_search.index.file.database import SidecarError
 from datasette_bear_search.index.run import indexer, lock
 from datasette_bear_search.notes import is_within
 from datasette_bear_search.sources.base import SourceConfig
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day
 from tests.support.note_folders import write_files
 from tests.support.tiny_embedder import TINY, TinyEmbedder

@@ -24,7 +24,6 @@ from datasette.app import Datasette
 from datasette.cli import cli
 from datasette.plugins import pm
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import freshness
 from datasette_bear_search.notes import Note, Tag
 from datasette_bear_search.sources.base import SourceError
@@ -32,6 +31,7 @@ from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.formats.documents import html_to_markdown
 from datasette_bear_search.sources.formats.markdown_metadata import note_from_markdown
 from datasette_bear_search.sources.registry import OUR_KINDS, get_kind, kind_of, names
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library, day, edit
 from tests.support.exports import folder_of
 from tests.support.index_files import rows, titles

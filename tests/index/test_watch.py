@@ -19,13 +19,13 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search import processes
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import freshness, updater
 from datasette_bear_search.index import watch as index_watch
 from datasette_bear_search.index.run import indexer
 from datasette_bear_search.index.watch import Place, Watcher
 from datasette_bear_search.sources.base import SourceConfig
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import edit, folder_state
 from tests.support.index_files import titles
 from tests.support.threads import running, wait_for

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.run.chunking import passages
 from datasette_bear_search.query.filter_values import read_filters
 from datasette_bear_search.search.planning import spelling, word_forms
 from datasette_bear_search.search.results.marks import MarkedText
 from tests.stress.choices import Choices
 from tests.stress.fuzz_targets import TARGETS
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library, error_of, sqlite3
 
 

@@ -20,7 +20,7 @@ from datasette.app import Datasette
 
 import datasette_bear_search
 from datasette_bear_search import Library
-from datasette_bear_search.demo import BearNote
+from tests.support.bear_database import BearNote
 from tests.support.docs import ROOT
 
 PACKAGE = Path(datasette_bear_search.__file__).parent

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,8 @@ from mcp import Client, StdioServerParameters
 
 from datasette_bear_search import processes
 from datasette_bear_search.agents import install
+from datasette_bear_search.evaluation import judgments
+from datasette_bear_search.sqlite import sqlite3
 from tests.support.attached import pdf
 from tests.support.machines import DATASETTE, FOREIGN_MODULE, Machine
 from tests.support.threads import wait_for
@@ -36,7 +38,6 @@ MODELS = (
     "sentence-transformers/all-MiniLM-L6-v2",
     "BAAI/bge-small-en-v1.5",
     "cross-encoder/ettin-reranker-32m-v1",
-    "mixedbread-ai/mxbai-edge-colbert-v0-17m",
 )
 COMMANDS = (
     "bear-index --sidecar notes.db --list",
@@ -73,6 +74,8 @@ def folder(first_run, tmp_path_factory) -> Iterator[Path]:
         for name, value in environment.items():
             patch.setenv(name, value)
         run(folder, "bear-index notes more --sidecar notes.db")
+        with closing(sqlite3.connect(folder / "notes.db")) as index, index:
+            judgments.store(index, "rain", "notes", "Cabin.md", judgments.THIS_WAS_IT)
         yield folder
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
+from tests.support.bear_database import BearNote
 from tests.support.machines import Machine, attempts, cut_off
 
 pytestmark = [

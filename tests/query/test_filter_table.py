@@ -8,13 +8,13 @@ from datasette.app import Datasette
 
 from datasette_bear_search.agents.tools import FILTER_SCHEMAS, TOOLS
 from datasette_bear_search.cli import search as search_command
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query import filters
 from datasette_bear_search.query.filters import FILTERS, Filter, operators
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.query.suggest import suggest
 from datasette_bear_search.web.api import openapi
+from tests.support.bear_database import BearNote
 
 NOTES = [BearNote("# Roof\n\nA roof leaks."), BearNote("# Church\n\nThe roof of the church.")]
 CACHED = (operators, search_command._page_options, openapi.description, openapi.parameters)

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.query.query import MODES
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import day
 from tests.support.client import answer, page, titles
 
@@ -83,8 +83,8 @@ def datasette(index_notes) -> Datasette:
         ("source:bear source:notes", ALL),
         ("source:notes", set()),
         ("-source:bear", set()),
-        ("is:pinned", {"Church"}),
-        ("-is:pinned", ALL - {"Church"}),
+        ("is:pinned", {"Church", "Programs"}),
+        ("-is:pinned", ALL - {"Church", "Programs"}),
         ("is:archived", {"Old plans"}),
         ("in:archive", {"Old plans"}),
         ("is:trashed", {"Thrown away"}),

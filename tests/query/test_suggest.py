@@ -10,12 +10,12 @@ from datasette.app import Datasette
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query.filter_values import read_operator
 from datasette_bear_search.query.filters import operators
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.query.suggest import SPANS, suggest, typed_at
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day, edit
 
 NOTES = [

@@ -10,11 +10,11 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search import Library
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.query import times
 from datasette_bear_search.query.dates import utc
 from datasette_bear_search.query.filters import Filters
 from datasette_bear_search.query.query import parse
+from tests.support.bear_database import BearNote
 from tests.support.client import page
 from tests.support.client import titles as titles_of
 
@@ -83,6 +83,7 @@ def may(year: int) -> datetime:
         ("notes of the last three days", "of the last three days", "26-11-20", "26-11-24"),
         ("meeting notes from Monday", "from Monday", "26-11-16", "26-11-17"),
         ("earlier this week", "earlier this week", "26-11-23", "26-11-30"),
+        ("I wrote a letter last week", "last week", "26-11-16", "26-11-23"),
     ],
 )
 def test_notes_of_a_time_that_are_asked_for_are_filtered_by_it(text, time, since, until):

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from datasette_bear_search import Library
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index.file import database, vectors
 from datasette_bear_search.index.run import indexer
 from datasette_bear_search.sources.bear import BearLibrary
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library
 from tests.support.tiny_embedder import TinyEmbedder
 

@@ -25,7 +25,6 @@ from random import Random
 import pytest
 
 from datasette_bear_search import Library
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.rerankers import Reranker
 from datasette_bear_search.index.file import database, nearest
@@ -34,6 +33,7 @@ from datasette_bear_search.search.planning import planner, spelling
 from datasette_bear_search.search.results.records import Hit
 from datasette_bear_search.search.results.rerank import rerank
 from datasette_bear_search.sources.bear import BearLibrary
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import bear_library, edit
 from tests.support.chosen_vectors import ChosenVectors
 

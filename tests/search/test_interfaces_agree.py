@@ -164,8 +164,8 @@ class Rerankers:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     """Index the sample notes once with the tiny model."""
-    from datasette_bear_search.demo import write_demo_library
     from datasette_bear_search.embeddings import registry
+    from tests.support.bear_database import write_demo_library
     from tests.support.tiny_embedder import TINY, TinyEmbedder
 
     folder = tmp_path_factory.mktemp("demo")

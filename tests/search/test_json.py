@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 
 from datasette_bear_search import Library
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.results.records import FoundNote, Hit, RankedNote
+from tests.support.bear_database import BearNote
 
 
 def test_a_row_has_every_field_of_a_hit(index_notes):

@@ -7,12 +7,12 @@ from shutil import copyfile
 
 import pytest
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database, schema
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search import engine
 from datasette_bear_search.search import request as search_request
 from datasette_bear_search.search.connection import open_sidecar
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import edit
 from tests.support.marks import with_marks
 

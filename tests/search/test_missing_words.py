@@ -7,9 +7,9 @@ and ``search/results/word_matches.py``.
 import pytest
 
 from datasette_bear_search import Library
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.planning import planner
 from datasette_bear_search.search.results.marks import MATCH
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day
 
 SENTENCE = (

@@ -10,10 +10,10 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search import Library
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.run import calibration
 from datasette_bear_search.search.planning import planner
 from tests.support import client
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day
 from tests.support.client import answer, page
 

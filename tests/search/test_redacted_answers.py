@@ -19,7 +19,6 @@ from mcp import Client
 
 from datasette_bear_search.agents import AgentLibrary
 from datasette_bear_search.agents.tools import call
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.engine import Pipeline
@@ -28,6 +27,7 @@ from datasette_bear_search.search.redaction import masking
 from datasette_bear_search.search.redaction.masking import MASK
 from datasette_bear_search.search.request import SearchRequest
 from tests.support.agents import bear_mcp, serving
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import day
 from tests.support.datasettes import IS_1_0
 from tests.support.secrets_in_notes import SECRETS, drawn

@@ -9,11 +9,11 @@ from contextlib import closing
 
 import pytest
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.engine import search
 from datasette_bear_search.search.request import read_request
 from datasette_bear_search.sqlite import execute, sqlite3
+from tests.support.bear_database import BearNote
 
 SQL = "select upper(:word), :number"
 # More than any statement cache holds.

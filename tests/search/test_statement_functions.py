@@ -11,13 +11,13 @@ from weakref import ref
 import pytest
 
 from datasette_bear_search import Library
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.planning import planner
 from datasette_bear_search.search.ranking import statement_functions
 from datasette_bear_search.search.ranking.statement_functions import functions_of
 from datasette_bear_search.sqlite import read_value, snapshot, sqlite3
+from tests.support.bear_database import BearNote
 from tests.support.threads import running
 
 ROOF = BearNote("# Roof\n\nThe roof leaks near the chimney.")

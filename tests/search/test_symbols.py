@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datasette_bear_search.demo import BearNote
+from tests.support.bear_database import BearNote
 from tests.support.index_files import found
 from tests.support.marks import with_marks
 

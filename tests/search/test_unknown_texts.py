@@ -17,12 +17,12 @@ from datasette.app import Datasette
 
 from datasette_bear_search import Library
 from datasette_bear_search.cli import doctor
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.run import calibration, indexer
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.sources.bear import BearLibrary
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library, day, edit
 from tests.support.chosen_vectors import ChosenVectors
 from tests.support.index_files import rows

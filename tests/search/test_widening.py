@@ -19,9 +19,9 @@ from mcp import Client
 
 from datasette_bear_search import Library
 from datasette_bear_search.agents import AgentLibrary, server
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search import sql_search
 from datasette_bear_search.search.connection import open_sidecar
+from tests.support.bear_database import BearNote
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources.base import SourceError, Unchanged, Unreadable
 from datasette_bear_search.sources.bear import BearLibrary
@@ -21,6 +20,7 @@ from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
 from datasette_bear_search.sources.formats import pdf
 from tests.support import attached
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import bear_library
 from tests.support.exports import zip_of
 from tests.support.note_folders import graph, vault, write_files

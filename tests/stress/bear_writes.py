@@ -22,9 +22,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from datasette_bear_search.demo import BearNote
 from tests.stress.commands import Ended
 from tests.stress.simulated_bear import REPOSITORY, SimulatedBear
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library, folder_state
 
 # A memory file system: on a disk, other programs' use would drown out the measurements.

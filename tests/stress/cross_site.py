@@ -38,8 +38,8 @@ from datasette.app import Datasette
 from hypothesis import find
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo import demo_notes, write_demo_library
 from datasette_bear_search.web.server import HEADERS
+from tests.support.bear_database import demo_notes, write_demo_library
 from tests.support.chromium import launched
 from tests.support.datasettes import indexed
 

@@ -21,7 +21,6 @@ from urllib.parse import quote
 from datasette.app import Datasette
 
 from datasette_bear_search.agents import AgentLibrary, ToolError, tools
-from datasette_bear_search.demo import BearFile, BearNote, write_library
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import added as added_index
 from datasette_bear_search.index.run import chunking, indexer
@@ -58,6 +57,7 @@ from datasette_bear_search.text import markdown as markup
 from datasette_bear_search.web.note_html import dialect, render, renderer
 from datasette_bear_search.web.pages import cards, urls
 from tests.stress.choices import Choices
+from tests.support.bear_database import BearFile, BearNote, write_library
 from tests.support.tiny_embedder import TinyEmbedder
 from tests.support.unsafe_markdown import executable_parts
 

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from datasette_bear_search.demo import BearFile, BearNote
 from tests.stress.commands import Commands, Ended, is_hot
 from tests.stress.comparing import content, differences, faults, opened
 from tests.stress.models import OTHER, TINY
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import bear_library, day
 
 NOTES = 120

@@ -15,8 +15,8 @@ import uvicorn
 from datasette.app import Datasette
 from mcp import StdioServerParameters
 
-from datasette_bear_search.demo import BearFile, BearNote
 from tests.support import threads
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import day
 
 SECRET = "velvet tugboat"

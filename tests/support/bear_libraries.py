@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.files import readonly
 from datasette_bear_search.text import languages
+from tests.support.bear_database import BearNote, write_library
 
 try:
     import pysqlite3 as sqlite3

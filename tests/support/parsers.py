@@ -394,5 +394,5 @@ READERS = {
     **{"day-one": "Day One", "simplenote": "Simplenote", "standard-notes": "Standard Notes"},
     **{"raindrop": "Raindrop", "logseq": "Logseq", "obsidian": "Obsidian", "mail": "mail"},
     **{"evernote": "Evernote", "markdown": "Markdown file", "zip": "Notion"},
-    **{"sql": "SQL source", "json": "JSON source"},
+    **{"sql": "SQL source", "json": "JSON source", "demo": "Bear"},
 }

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.engine import search
 from datasette_bear_search.search.request import read_request
 from datasette_bear_search.text import folding
+from tests.support.bear_database import BearNote
 
 # What a note has, and what people type for it. Each note has its number beside the word.
 SAME = (

@@ -9,7 +9,6 @@ from contextlib import closing
 import pytest
 
 from datasette_bear_search.cli import doctor
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import cards
 from datasette_bear_search.index.file import database, metadata
 from datasette_bear_search.index.run import calibration
@@ -19,6 +18,7 @@ from datasette_bear_search.search.engine import search
 from datasette_bear_search.search.planning.planner import plan
 from datasette_bear_search.search.request import read_request
 from datasette_bear_search.text import languages
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day, edit
 from tests.support.index_files import found
 from tests.support.marks import with_marks

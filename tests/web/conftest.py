@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.demo import write_demo_library
+from tests.support.bear_database import write_demo_library
 from tests.support.datasettes import indexed, served
 from tests.support.shared import made_once
 

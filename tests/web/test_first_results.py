@@ -10,9 +10,9 @@ import re
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.web.pages.search import FIRST_RESULTS
 from datasette_bear_search.web.pipeline import BY_WORDS, FIRST_RESULTS_HEADER
+from tests.support.bear_database import BearNote
 
 pytestmark = pytest.mark.datasette
 

@@ -22,7 +22,6 @@ from datasette.cli import cli
 
 from datasette_bear_search import Library, agents, sqlite
 from datasette_bear_search.agents import tools
-from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.index.file import database
 from datasette_bear_search.search import engine, request
 from datasette_bear_search.search.notes import start_page
@@ -30,6 +29,7 @@ from datasette_bear_search.text import languages
 from datasette_bear_search.web import turns
 from datasette_bear_search.web.requests import views
 from datasette_bear_search.web.requests.errors import PageError
+from tests.support.bear_database import BearNote, write_library
 from tests.support.datasettes import IS_1_0, configured, indexed
 
 pytestmark = pytest.mark.datasette

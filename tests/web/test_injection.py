@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index.run import indexer
 from datasette_bear_search.query import filter_values, filters, query
@@ -24,6 +23,7 @@ from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.web.api import endpoints, judgments, openapi
 from datasette_bear_search.web.pages import form, note, search, similar, urls
 from datasette_bear_search.web.requests import responses, views
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library
 from tests.support.datasettes import IS_1_0
 from tests.support.tiny_embedder import TINY, TinyEmbedder

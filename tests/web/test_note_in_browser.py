@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.bear_database import BearNote
 from tests.support.chromium import needs_chromium
 from tests.support.unsafe_markdown import unsafe_notes
 

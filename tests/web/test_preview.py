@@ -271,7 +271,7 @@ def test_the_timeline_is_at_the_end_of_the_line_or_in_the_menu(open_page, addres
 
 
 def test_meta_lines_are_whole_with_two_sources_on_a_phone(open_page, tmp_path):
-    from datasette_bear_search.demo import BearNote, write_library
+    from tests.support.bear_database import BearNote, write_library
     from tests.support.datasettes import indexed, served
 
     library = tmp_path / "database.sqlite"

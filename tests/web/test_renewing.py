@@ -14,9 +14,9 @@ import pytest
 import uvicorn
 from playwright.sync_api import expect
 
-from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.index.updater import Activity
 from datasette_bear_search.web.requests import freshness
+from tests.support.bear_database import BearNote, write_library
 from tests.support.bear_libraries import day
 from tests.support.chromium import needs_chromium
 from tests.support.datasettes import configured, indexed

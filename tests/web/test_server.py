@@ -21,10 +21,10 @@ from datasette.app import Datasette
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.web import server
 from datasette_bear_search.web.hosts import host_name, origin_name
 from tests.stress import cross_site
+from tests.support.bear_database import BearNote, write_library
 from tests.support.datasettes import indexed
 from tests.support.threads import serving
 

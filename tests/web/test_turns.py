@@ -10,12 +10,12 @@ from urllib.request import urlopen
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web import turns as web_turns
 from datasette_bear_search.web.turns import Work
 from tests.support.agents import serving
+from tests.support.bear_database import BearNote
 from tests.support.threads import wait_for
 
 pytestmark = pytest.mark.datasette

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.demo import BearNote, write_library
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.web.pages.search import FIRST_RESULTS
+from tests.support.bear_database import BearNote, write_library
 from tests.support.chromium import needs_chromium
 from tests.support.datasettes import indexed, served
 from tests.support.tiny_embedder import TINY, TinyEmbedder

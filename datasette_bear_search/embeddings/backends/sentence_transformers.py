@@ -52,13 +52,7 @@ class SentenceTransformerEmbedder(Embedder):
     def encode(self, texts: list[str], *, is_query: bool) -> Any:
         model = None if is_query else self._fast_model
         if self._onnx is not None and model is None:
-            try:
-                return self._onnx.encode(texts)
-            except Exception as error:
-                if find_spec("sentence_transformers") is None:
-                    raise
-                logger.warning("The ONNX export of %r failed: %r", self.name, error)
-                self._onnx = None
+            return self._onnx.encode(texts)
         model = model or self._library_model()
         prompt = self.prompts.query if is_query else self.prompts.passage
 

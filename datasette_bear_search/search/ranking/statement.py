@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from ...index.file.nearest import candidates_sql, similarity
 from ...index.file.schema import MAX_EMBEDDED, TEMPLATE_TEXT, VECTORS
-from ...query.filters import Filters
 from ..planning.planner import Plan
 
 # Weights of the FTS5 columns title, body, tags, attachments. A title of weight 10 gains .01
@@ -185,19 +184,11 @@ def _retrieved(
     planned: Plan, retrievers: Sequence[str], ranking: Ranking = DEFAULT_RANKING
 ) -> tuple[list[str], dict[str, str | int | float]]:
     """Return the parts with filters and retrievers, and the parameters of the whole statement."""
-    q, typed, beside = _q(planned), planned.text_filters, planned.query.filters_beside
-    if "pinned" in beside.values:
-        # Notes are pinned within a tag, so the tags that are typed matter, too.
-        beside &= Filters({"tag": typed.values.get("tag", ())})
+    q, beside = _q(planned), planned.query.filters_beside
     conditions, values = beside.conditions()
     if planned.has_copies and not beside.names_source():
         conditions.append(f"(copy_of is null or names_source({q}))")
-    allowed = q
-    if tags := "pinned" in typed.values and beside.values.get("tag"):
-        # The parameters of the tags come first.
-        names = ", ".join(f":{name}" for name in list(values)[: len(tags)])
-        allowed = f":q, '{planned.text_mode}', {names}"
-    parts = [_filtered(conditions, f"allowed_notes({allowed})")]
+    parts = [_filtered(conditions, f"allowed_notes({q})")]
     if retrievers:
         parts.append(_exact(q))
         if "keyword" in retrievers:

@@ -13,7 +13,6 @@ from ...index.file.database import file_state
 from ...index.file.nearest import MAX_CANDIDATES, candidates, note_set
 from ...index.file.schema import MAX_EMBEDDED
 from ...query import fts5
-from ...query.filters import Filters
 from ...query.query import parse
 from ...sqlite import interruption, like_literal, read_value, sqlite3
 from ...text import languages
@@ -130,12 +129,12 @@ class SearchFunctions:
     def hand_over(self) -> None:
         _asking.functions = ref(self)
 
-    def of_text(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def of_text(self, function: Callable[[Plan], Any]) -> Callable[..., Any]:
         """Return the SQL function that calls one with the plan of its text."""
 
-        def called(text: Any = None, reading: Any = "", *more: str) -> Any:
+        def called(text: Any = None, reading: Any = "") -> Any:
             with interruption(self._connection):
-                return function(self._plan_of(str(text or ""), str(reading)), *more)
+                return function(self._plan_of(str(text or ""), str(reading)))
 
         return called
 
@@ -147,12 +146,9 @@ class SearchFunctions:
             has_filters = text and self._plan_of(str(text), str(reading)).text_filters
             return MAX_CANDIDATES if has_filters else candidates(self._connection)
 
-    def allowed_notes(self, planned: Plan, *tags: str) -> bytes | None:
-        """Return the set of notes that the text's operators allow; None if it has no operators.
-
-        :param tags: tags required by the other filters; a note may be pinned within one of them
-        """
-        conditions, values = (planned.text_filters & Filters({"tag": tags})).conditions()
+    def allowed_notes(self, planned: Plan) -> bytes | None:
+        """Return the set of notes that the text's operators allow; None if it has no operators."""
+        conditions, values = planned.text_filters.conditions()
         if not conditions:
             return None
         sql = f"select group_concat(id) from notes where {' and '.join(conditions)}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Boolean facets: a parameter of the page, its value, and its condition.
 KINDS = (
-    ("pinned", "1", "pinned"),
+    ("pinned", "1", FILTERS["pinned"].condition),
     ("archived", "1", "archived"),
     ("has", "todo", FILTERS["has"].choices["todo"].condition),
     ("has", "image", FILTERS["has"].choices["image"].condition),

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.cli.doctor import examine
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.backends import servers
 from datasette_bear_search.embeddings.base import ModelUnavailable
+from tests.support.bear_database import BearNote
 from tests.support.tiny_embedder import TinyEmbedder
 
 

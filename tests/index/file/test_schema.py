@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import schema, vectors
 from datasette_bear_search.index.run import text as text_run
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import edit
 from tests.support.index_files import rows
 from tests.support.index_versions import make_newer, make_older

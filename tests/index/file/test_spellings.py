@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.file.schema import SPELLINGS
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day, edit
 
 

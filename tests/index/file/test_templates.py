@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pytest
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.index.file import passages as stored_passages
 from datasette_bear_search.index.file.passages import PASSAGE_VERSION
@@ -19,6 +18,7 @@ from datasette_bear_search.search import request as search_request
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.notes.similar import find_similar
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.bear_database import BearNote
 
 WORDS = "alpaca bobsled cactus drizzle espresso fjord giraffe harp igloo jigsaw".split()
 CLOSING = "Remember to drink enough water and to be kind to whoever is tired."

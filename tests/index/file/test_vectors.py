@@ -14,11 +14,11 @@ import numpy
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database, metadata, nearest, vectors
 from datasette_bear_search.index.run import indexer
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library, day
 from tests.support.datasettes import IS_1_0
 from tests.support.threads import running

@@ -17,12 +17,12 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search import Library
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index import watch
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.run import changes
 from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
+from tests.support.bear_database import BearNote
 from tests.support.datasettes import configured
 from tests.support.index_files import ids
 from tests.support.note_folders import vault, write_files

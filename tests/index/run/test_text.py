@@ -7,13 +7,13 @@ from contextlib import closing
 
 import pytest
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database, sources
 from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.index.run import changes, indexer
 from datasette_bear_search.index.run import text as text_run
 from datasette_bear_search.index.run.report import Hooks
 from datasette_bear_search.sources.base import SourceConfig
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library, day, edit
 
 NUMBER = 7  # of notes: three batches and a half

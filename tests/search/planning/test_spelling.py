@@ -9,11 +9,11 @@ from time import process_time
 
 import pytest
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.planning import dictionary, spelling
 from datasette_bear_search.search.planning.planner import Plan, plan
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day
 from tests.support.full_disk import full_disk
 

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import pytest
 
 from datasette_bear_search import Library
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import nearest
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.ranking import statement_functions
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.bear_database import BearNote
 
 ROOT = Path(__file__).parents[3]
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search import demo
 from datasette_bear_search.search.redaction import masking
 from datasette_bear_search.search.redaction.masking import MASK, masked, masked_part
+from tests.support.bear_database import demo_notes
 from tests.support.secrets_in_notes import NO_SECRETS, SECRETS, drawn
 
 SECRET = "gh" + "p_" + drawn(36)
@@ -39,7 +39,7 @@ def test_text_that_is_not_secret_stays(text):
 
 
 def test_nothing_in_the_sample_notes_is_masked():
-    notes = [note.text for note in demo.demo_notes()]
+    notes = [note.text for note in demo_notes()]
     assert len(notes) > 100
     assert [note for note in notes if masked(note) != note] == []
 

@@ -11,11 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import BearFile, BearNote, write_demo_library
 from datasette_bear_search.search.results import facets, retrieve
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.pages import facets as facet_links
 from datasette_bear_search.web.pages import facets as page_facets
+from tests.support.bear_database import BearFile, BearNote, write_demo_library
 from tests.support.client import answer, get, page
 
 # The engine counts, and its answers are the same on both Datasettes (test_interfaces_agree.py).

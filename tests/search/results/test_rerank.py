@@ -16,11 +16,10 @@ from datasette.app import Datasette
 from datasette.plugins import pm
 
 from datasette_bear_search import evaluation
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import rerankers
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.rerankers import (
-    LocalReranker,
+    CrossEncoder,
     Reranker,
     get_reranker,
 )
@@ -30,7 +29,7 @@ from datasette_bear_search.search.results import rerank as search_results_rerank
 from datasette_bear_search.search.results.records import FoundNote
 from datasette_bear_search.search.results.rerank import RERANK_TOP, blended, rerank
 from tests.support import client
-from tests.support.small_models import write_transformer
+from tests.support.bear_database import BearNote
 
 
 def hit(id: int, score: float | None = None, *, exact: bool = False) -> FoundNote:
@@ -184,9 +183,7 @@ def test_nobody_waits_for_a_model_that_is_still_loading(monkeypatch):
 
 
 def test_an_unknown_name_gives_an_error_that_lists_the_known_ones():
-    with pytest.raises(
-        ValueError, match=r"colbert, cross-encoder, colbert:MODEL, cross-encoder:MODEL, not 'none'"
-    ):
+    with pytest.raises(ValueError, match=r"cross-encoder, cross-encoder:MODEL, not 'none'"):
         get_reranker("none", None)
 
 
@@ -234,28 +231,13 @@ def test_a_cross_encoder_in_a_folder_reranks(tiny_cross_encoder):
     assert len({hit.rerank_score for hit in reranked.hits}) == 5
 
 
-def test_a_colbert_model_reranks_by_the_nearest_tokens(tmp_path):
-    sentence_transformers = pytest.importorskip("sentence_transformers")
-    bert = write_transformer(tmp_path / "model").with_name("model-bert")
-    folder = str(tmp_path / "colbert")
-    sentence_transformers.MultiVectorEncoder(str(bert)).save(folder)
-    passages = ["roof", "water pump", "the roof drips"]
-    found = get_reranker(f"colbert:{folder}", None).score("roof water", passages)
-    model = sentence_transformers.MultiVectorEncoder(folder)
-    [asked], read = model.encode_query(["roof water"]), model.encode_document(passages)
-    # MaxSim: each token of the query adds its similarity to the nearest token of the passage.
-    assert found == pytest.approx(
-        [float((asked @ each.T).amax(1).sum()) for each in read], abs=1e-4
-    )
-    assert len(set(found)) == 3
-
-
 def test_a_cross_encoder_gives_what_the_library_gives(tiny_cross_encoder):
-    from sentence_transformers import CrossEncoder
+    import sentence_transformers
 
     passages = ["Note 1", "Note 2 tap", ""]
-    expected = CrossEncoder(tiny_cross_encoder).predict([("tap", passage) for passage in passages])
-    found = LocalReranker("cross-encoder", tiny_cross_encoder).score("tap", passages)
+    model = sentence_transformers.CrossEncoder(tiny_cross_encoder)
+    expected = model.predict([("tap", passage) for passage in passages])
+    found = CrossEncoder(tiny_cross_encoder).score("tap", passages)
     assert found == pytest.approx(expected.tolist(), abs=1e-5)
 
 
@@ -340,7 +322,7 @@ async def test_a_reranker_that_cant_be_made_costs_one_line(datasette):
 async def test_visitors_may_choose_among_the_rerankers_but_no_models(datasette, name):
     refused = await answer(datasette, f"rerank={name}", status=400)
     assert refused["error"] == (
-        f"rerank must be one of broken, colbert, cross-encoder, longest, not {name!r}"
+        f"rerank must be one of broken, cross-encoder, longest, not {name!r}"
     )
 
 
@@ -364,16 +346,16 @@ async def test_another_order_than_relevance_is_not_reranked(datasette):
 def measure(path, reranker):
     query_set = QuerySet("roofs", (JudgedQuery("1", "roof", {5: 1}),), 0)
     with open_sidecar(path) as connection:
-        return evaluation.evaluate(
-            connection, query_set, ["keyword", "hybrid"], settings={"rerank": {"rerank": reranker}}
-        )
+        loaded = evaluation.loaded_reranker(reranker, connection)
+        others = {"rerank": evaluation.Run(connection, "hybrid", reranker=loaded)}
+        return evaluation.evaluate(connection, query_set, ["keyword", "hybrid"], others=others)
 
 
 def test_reranking_is_measured_beside_the_modes(datasette, sidecar_path):
     measured = measure(sidecar_path, "longest")
     assert measured.modes == ("keyword", "hybrid", "rerank")
     assert measured.mean("rerank", "ms/query") > 0
-    [reranked] = measured.tried
+    [reranked] = measured.other_comparisons
     assert reranked.difference == pytest.approx(
         measured.mean("rerank", "nDCG@10") - measured.mean("hybrid", "nDCG@10")
     )

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import Embedder, ModelUnavailable
 from datasette_bear_search.embeddings.names import BUNDLED
@@ -35,6 +34,7 @@ from datasette_bear_search.search.results.snippets import (
     show,
 )
 from datasette_bear_search.text import markdown
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.marks import with_marks
 from tests.support.note_folders import write_files
 from tests.support.tiny_embedder import TinyEmbedder

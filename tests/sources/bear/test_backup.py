@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.notes import LONGEST_TITLE, Link, Note, Tag
 from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.bear import backup as bear_backup
 from datasette_bear_search.sources.bear.backup import BearBackup
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library, day, tag_names
 from tests.support.exports import (
     ANY_JSON,

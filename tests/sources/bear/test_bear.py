@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.notes import LONGEST_TITLE, Note, Tag
 from datasette_bear_search.sources.bear import BearLibrary
 from datasette_bear_search.sources.registry import kind_of
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import bear_library, day, edit, read_notes, tag_names
 
 SHARED = os.environ.get("BEAR_SEARCH_SHARED")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.notes import Link, Tag
 from datasette_bear_search.sources.bear import BearLibrary
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import add_tag, bear_library, edit, read_notes, tag_names
 
 

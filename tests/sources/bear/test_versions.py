@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.notes import Link
 from datasette_bear_search.sources.bear import BearLibrary
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import VERSIONS, bear_library, day, edit, read_notes, tag_names
 
 

@@ -13,12 +13,12 @@ from typing import IO
 
 import pytest
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.notes import Note
 from datasette_bear_search.sources import bear
 from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.bear import LOCATIONS, BearLibrary, default_location
 from datasette_bear_search.sources.files import readonly
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import (
     HALF_A_SAVE,
     bear_can_save,

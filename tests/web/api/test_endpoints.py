@@ -27,11 +27,11 @@ import yaml
 from datasette.app import Datasette
 from jsonschema import Draft202012Validator
 
-from datasette_bear_search.demo import BearFile, BearNote, write_library
 from datasette_bear_search.search.engine import Pipeline
 from datasette_bear_search.web.api import endpoints, openapi
 from datasette_bear_search.web.api.openapi import SEARCH_PATH
 from tests.support.agents import serving
+from tests.support.bear_database import BearFile, BearNote, write_library
 from tests.support.client import get
 from tests.support.datasettes import IS_1_0, configured, cookies, indexed
 from tests.support.docs import ROOT

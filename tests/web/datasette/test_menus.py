@@ -12,10 +12,10 @@ import pytest
 from datasette.app import Datasette
 from datasette.database import Database
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.text import languages
 from datasette_bear_search.web.datasette import menus
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day
 from tests.support.client import get
 from tests.support.datasettes import IS_1_0, configured, other_database

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from datasette.app import Datasette
 from datasette.cli import cli
 
-from datasette_bear_search.demo import BearNote
+from tests.support.bear_database import BearNote
 from tests.support.datasettes import IS_1_0, configured, cookies
 from tests.support.docs import ROOT
 

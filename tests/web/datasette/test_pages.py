@@ -18,10 +18,10 @@ from datasette.database import Database
 from datasette.plugins import pm
 from datasette.utils import StartupError
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import schema
 from datasette_bear_search.web.datasette import cells, menus
 from datasette_bear_search.web.datasette import metadata as datasette_metadata
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day, edit
 from tests.support.client import get
 from tests.support.datasettes import IS_1_0, configured, other_database

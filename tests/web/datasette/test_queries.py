@@ -9,10 +9,10 @@ from functools import partial
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index.file import database as index_file
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day
 from tests.support.client import get
 from tests.support.datasettes import IS_1_0, configured, other_database

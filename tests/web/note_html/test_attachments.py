@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.web.note_html import attachments
 from tests.support import attached
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import edit
 from tests.support.client import get
 from tests.support.datasettes import configured

@@ -9,12 +9,12 @@ from html import unescape
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.pages.cards import create_links, open_link
 from datasette_bear_search.web.requests.freshness import age
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import day
 
 pytestmark = pytest.mark.datasette

@@ -17,7 +17,6 @@ from datasette.app import Datasette
 
 from datasette_bear_search import service
 from datasette_bear_search.cli.serve import _task
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.embeddings import files
 from datasette_bear_search.embeddings import registry as registry_of_models
 from datasette_bear_search.embeddings.base import ModelUnavailable
@@ -33,6 +32,7 @@ from datasette_bear_search.sources import registry
 from datasette_bear_search.sources.bear import LOCATIONS
 from datasette_bear_search.web.pages import first_run
 from datasette_bear_search.web.requests import freshness
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library
 from tests.support.tiny_embedder import TINY
 

@@ -11,10 +11,10 @@ from html import unescape
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.search.notes import similar
 from datasette_bear_search.sqlite import sqlite3
 from datasette_bear_search.web.pages import similar as similar_page
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import day
 from tests.support.client import get
 from tests.support.datasettes import configured

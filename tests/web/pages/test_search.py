@@ -16,13 +16,13 @@ from datasette.app import Datasette
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import names, registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index import freshness
 from datasette_bear_search.index.file import vectors
 from datasette_bear_search.search.ranking import statement
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import day, edit
 from tests.support.client import answer, get, titles
 from tests.support.datasettes import configured

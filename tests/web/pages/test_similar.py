@@ -13,10 +13,10 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.demo import BearNote
 from datasette_bear_search.index.file import vectors
 from datasette_bear_search.search.notes import similar as similar_notes
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day, edit
 from tests.support.client import get
 from tests.support.datasettes import configured

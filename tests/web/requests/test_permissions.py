@@ -24,7 +24,6 @@ from datasette.plugins import pm
 
 import datasette_bear_search
 from datasette_bear_search.agents.tools import TOOLS
-from datasette_bear_search.demo import BearFile, BearNote
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.run import indexer
@@ -37,6 +36,7 @@ from datasette_bear_search.web.pipeline import FIRST_RESULTS_HEADER
 from datasette_bear_search.web.requests import errors, freshness
 from datasette_bear_search.web.requests import settings as plugin_settings
 from tests.support import attached
+from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import bear_library
 from tests.support.datasettes import IS_1_0, configured, cookies
 from tests.support.tiny_embedder import TINY, TinyEmbedder
