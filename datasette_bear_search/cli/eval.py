@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +12,6 @@ from ..embeddings import registry
 from ..index.file import database
 from ..query.query import EVALUATED_MODES, MODES
 from .output import Command, Progress, clear_errors, echo, echo_json
-
-if TYPE_CHECKING:
-    from ..evaluation import Proposal
 
 
 @click.command(cls=Command)
@@ -49,11 +45,6 @@ if TYPE_CHECKING:
     help="Also measure the last mode with a reranker: cross-encoder, cross-encoder:MODEL or a "
     "plugin's",
 )
-@click.option(
-    "--write",
-    is_flag=True,
-    help="Write the best setting into the configuration if it is significantly better",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, including each query")
 def bear_eval(
     folders: tuple[Path, ...],
@@ -62,7 +53,6 @@ def bear_eval(
     model: str | None,
     cache: Path | None,
     rerank: str | None,
-    write: bool,
     as_json: bool,
 ) -> None:
     """
@@ -82,8 +72,6 @@ def bear_eval(
     modes = tuple(dict.fromkeys(modes))
     evaluations = []
     tried: dict[str, dict[str, Any]] = {"rerank": {"rerank": rerank}} if rerank else {}
-    if write and folders:
-        raise click.UsageError("--write uses your own judgments. Leave COLLECTION out.")
     with clear_errors():
         for folder in folders:
             collection = collections.read_collection(folder)
@@ -120,28 +108,3 @@ def bear_eval(
         echo_json(evaluation.as_json(evaluations), indent=2)
     else:
         echo(*evaluation.as_text(evaluations).split("\n"))
-    if write:
-        with clear_errors():
-            _write(evaluations[0].proposal, tried)
-
-
-def _write(proposal: Proposal | None, tried: Mapping[str, Mapping[str, Any]]) -> None:
-    from .. import evaluation
-    from ..index import config
-
-    if proposal is None:
-        fewest = evaluation.FEWEST_QUERIES
-        message = f"Nothing was written: choosing a setting takes at least {fewest} judged queries."
-        raise click.ClickException(message)
-    if not proposal.is_proven:
-        raise click.ClickException(f"Nothing was written. {proposal}.")
-    setting = tried.get(proposal.mode)
-    if setting is None or "rerank" in setting:
-        command = f"datasette bear-index --{proposal.mode}"
-        use = f"search with --rerank {setting['rerank']}" if setting else f"run: {command}"
-        raise click.ClickException(
-            f"{proposal}. This can't be written into the configuration. To use it, {use}"
-        )
-    file = config.find_configuration(None) or config.default_path()
-    config.write_ranking(file, setting)
-    echo(f"Wrote {proposal.mode} into {file}", err=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..embeddings.prompts import Prompts
 from ..notes import ForeseenError
-from ..processes import user_folder, write_file
+from ..processes import user_folder
 from ..sources.base import SourceConfig, SourceError, seconds_in
 from ..sources.registry import absolute, default_options, get_kind, kind_of, names, new_name
 
@@ -136,26 +136,6 @@ def _section(
     _require(has_lines, f'{path}: {name} needs lines below it, such as "{example}".')
     _check_keys(section, allowed, f"{path}: {name}")
     return section
-
-
-def write_ranking(path: Path, ranking: Mapping[str, float]) -> None:
-    """Set the defaults for every search in a configuration file; leave the rest unchanged.
-
-    :raises ConfigurationError: if the file is Datasette's, isn't valid or can't be written
-    """
-    text = ""
-    if path.exists():
-        read_configuration(path)
-        text = path.read_text(encoding="utf-8-sig")
-    if re.search(r"^plugins:", text, re.MULTILINE):
-        settings = json.dumps({"ranking": dict(ranking)})
-        raise ConfigurationError(f"{path} is Datasette's. Write this below {PLUGIN}: {settings}")
-    text = re.sub(r"^ranking:.*\n?(?:[ \t]+.*\n?)*", "", text, flags=re.MULTILINE).rstrip()
-    lines = [f"  {name}: {value}" for name, value in ranking.items()]
-    try:
-        write_file(path, "\n".join([*filter(None, [text]), "ranking:", *lines, ""]).encode())
-    except OSError as error:
-        raise ConfigurationError(f"{path} can't be written ({error.strerror}).") from None
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
