@@ -29,7 +29,7 @@ from ..sources.base import SourceConfig, seconds_in
 from ..sources.records import BODY_FORMATS
 from ..sources.registry import absolute, free_name
 from ..sources.sql import TABLE_OPTIONS, table_query
-from .listing import failure_text, listing, preview, reading_lines
+from .listing import listing, reading_lines
 from .options import sidecar_option
 from .output import Command, Progress, agrees, clear_errors, confirm, echo
 
@@ -100,7 +100,6 @@ INDEXING_STOPPED = (
     help="While serving or watching, read the sources named by PATH or --only again this often: "
     "30m, 1h, 1d",
 )
-@click.option("--dry-run", is_flag=True, help="Show what would change without changing anything")
 @click.option("--quiet", is_flag=True, help="Print errors only")
 @click.option(
     "--yes",
@@ -133,26 +132,23 @@ def bear_index(**values: Any) -> None:
             return echo(_trust(library, options))
         known, configured = library.known_sources(options.config_path)
         selection = _select(options, known, configured)
-        if options.dry_run:
-            failure = preview(library, selection, yes=options.yes)
-        else:
-            if options.model and os.path.isdir(options.model):
-                _explain_folders(options.model)
-            if options.semantic is not False:
-                options.model = _chosen_model(library, options, configured)
-            if not options.yes and not options.rebuild:
-                _confirm_new_vectors(library, options.model, options.semantic)
-            failure = index_sources(
-                library,
-                selection,
-                model=options.model,
-                semantic=options.semantic,
-                rebuild=options.rebuild,
-                yes=options.yes,
-                quiet=options.quiet,
-                watches=options.watch,
-            )
-        if options.watch and not options.dry_run:
+        if options.model and os.path.isdir(options.model):
+            _explain_folders(options.model)
+        if options.semantic is not False:
+            options.model = _chosen_model(library, options, configured)
+        if not options.yes and not options.rebuild:
+            _confirm_new_vectors(library, options.model, options.semantic)
+        failure = index_sources(
+            library,
+            selection,
+            model=options.model,
+            semantic=options.semantic,
+            rebuild=options.rebuild,
+            yes=options.yes,
+            quiet=options.quiet,
+            watches=options.watch,
+        )
+        if options.watch:
             library.watch(*selection.read, poll=options.poll, say=echo, quiet=options.quiet)
             os._exit(0)  # Python's own exit fails if a thread is still importing torch
         elif failure:
@@ -347,7 +343,10 @@ def index_sources(
     for notice in report.notices:
         if notice != model_failure:
             echo(notice, err=True)
-    return model_failure or failure_text(len(report.failures), len(configs))
+    if model_failure or not report.failures:
+        return model_failure
+    failed = f"{counted(len(report.failures), 'source')} of {len(configs):,} could not be read."
+    return f"{failed} Their notes in the index stay as they were."
 
 
 def _report_lines(report: Report, seconds: float, path: Path) -> list[str]:

@@ -104,10 +104,8 @@ def places(tmp_path_factory) -> Iterator[dict[str, Path | str]]:
 COMMANDS = [
     "bear-index {vault} {archive} --rebuild",
     "bear-index {vault} --sidecar {folder}/new/{hostile}.db",
-    "bear-index --dry-run",
     "bear-index --list",
     "bear-index --config {configuration}",
-    "bear-index --config {configuration} --dry-run",
     "bear-index --config {broken}",
     "bear-index --config {hostile}",
     "bear-index {hostile}",

@@ -438,17 +438,6 @@ def test_vectors_that_are_not_numbers_are_refused(write, bear_index, sidecar_pat
     assert rows(sidecar_path, "select count(*) from _vectors") == [(2,)]
 
 
-def test_a_dry_run_writes_nothing(write, bear_index, sidecar_path):
-    write(GARDEN, SOUP)
-    assert "Would add 2, change 0, remove 0" in bear_index("--dry-run").output
-    assert not sidecar_path.parent.exists()
-    bear_index()
-    before = sidecar_path.read_bytes()
-    write(BearNote(GARDEN.text + " More.", created=day(1)))
-    assert "Would add 0, change 1, remove 1" in bear_index("--dry-run").output
-    assert sidecar_path.read_bytes() == before
-
-
 def test_quiet_prints_nothing(write, bear_index):
     write(GARDEN)
     assert bear_index("--quiet").output == ""
@@ -572,7 +561,7 @@ def test_bears_folder_is_left_untouched_by_every_kind_of_run(
 ):
     write(GARDEN, SOUP, BearNote("# Old\n\nRubbish", trashed=True))
     with left_untouched(library):
-        bear_index("--dry-run")
+        bear_index("--list")
         bear_index("--no-semantic")
         bear_index("--include-trashed")
         bear_index("--rebuild")

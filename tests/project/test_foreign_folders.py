@@ -40,7 +40,6 @@ MODELS = (
 )
 COMMANDS = (
     "bear-index --sidecar notes.db --list",
-    "bear-index --sidecar notes.db --dry-run",
     "bear-search --sidecar notes.db rain",
     "bear-search --sidecar notes.db --similar 1 --json",
     "bear-search --sidecar notes.db --show 1",

@@ -322,7 +322,7 @@ def missing_in_rebuild(
 def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:
     stored = stored_notes.stored_notes(connection, snapshot.config.name)
     for key in snapshot.unchanged:
-        stored.pop(key, None)  # the default: in a preview, notes of earlier parts aren't stored
+        stored.pop(key, None)  # the default: without writing, notes of earlier parts aren't stored
     known = [(stored.pop(key, None), stamp) for key, stamp in snapshot.restamped.items()]
     restamped = [(old.id, stamp) for old, stamp in known if old and stamp is not None]
     if not stored:  # nothing to compare with, as in a first run
