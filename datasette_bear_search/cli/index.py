@@ -56,8 +56,6 @@ INDEXING_STOPPED = (
 @click.option("--only", multiple=True, metavar="NAME", help="Read this source only; repeatable")
 @click.option("--list", "list_only", is_flag=True, help="List the sources and what changed there")
 @click.option("--remove", multiple=True, metavar="NAME", help="Remove a source from the index")
-@click.option("--watch", is_flag=True, help="Keep running and index changes as they happen")
-@click.option("--poll", is_flag=True, help="With --watch: check every few seconds (network drives)")
 @click.option("--model", help="Embedding model: a name, ./FOLDER, ollama:NAME or openai:NAME@URL")
 @click.option(
     "--trust",
@@ -97,8 +95,7 @@ INDEXING_STOPPED = (
 @click.option(
     "--every",
     metavar="TIME",
-    help="While serving or watching, read the sources named by PATH or --only again this often: "
-    "30m, 1h, 1d",
+    help="While bear-serve runs, read the sources named by PATH or --only this often: 30m, 1h, 1d",
 )
 @click.option("--quiet", is_flag=True, help="Print errors only")
 @click.option(
@@ -120,10 +117,8 @@ def bear_index(**values: Any) -> None:
     options = SimpleNamespace(**values)
     # Notes contain no reference cycles, and frequent garbage collection takes 7 % of a first run.
     gc.set_threshold(100_000)
-    if options.rebuild and (options.only or options.watch):
-        raise click.UsageError(
-            "--rebuild reads all sources once. Use it without --only and --watch."
-        )
+    if options.rebuild and options.only:
+        raise click.UsageError("--rebuild reads all sources. Use it without --only.")
     library = Library(options.sidecar_path)
     with clear_errors():
         if options.list_only:
@@ -146,12 +141,8 @@ def bear_index(**values: Any) -> None:
             rebuild=options.rebuild,
             yes=options.yes,
             quiet=options.quiet,
-            watches=options.watch,
         )
-        if options.watch:
-            library.watch(*selection.read, poll=options.poll, say=echo, quiet=options.quiet)
-            os._exit(0)  # Python's own exit fails if a thread is still importing torch
-        elif failure:
+        if failure:
             raise click.ClickException(failure)
 
 
@@ -163,8 +154,7 @@ def _explain_folders(model: str) -> None:
 
 def _trust(library: Library, options: SimpleNamespace) -> str:
     """Let this machine use the model that the index names; return what that means."""
-    work = (options.paths, options.only, options.remove, options.model, options.rebuild)
-    if any((*work, options.watch)):
+    if any((options.paths, options.only, options.remove, options.model, options.rebuild)):
         raise click.UsageError("--trust reads no notes. Use it without PATH and other options.")
     path = library.path
     model = database.stored(path) if database.is_made(path) else None
@@ -271,12 +261,10 @@ def index_sources(
     *,
     yes: bool = False,
     quiet: bool = False,
-    watches: bool = False,
     **options: Any,
 ) -> str | None:
     """Bring the index up to date and print the progress.
 
-    :param watches: the command goes on afterwards
     :param options: of :meth:`.Library.index`
     :return: why the command fails, if a source can't be read or the named model can't be loaded
     """
@@ -286,7 +274,7 @@ def index_sources(
     semantic = options.get("semantic")
     embedder = library.embedder(model, semantic=semantic)
     # The failure of a single source ends the command and is reported then.
-    is_single = len(configs) == 1 and not selection.remove and not watches
+    is_single = len(configs) == 1 and not selection.remove
 
     def say(*lines: str) -> None:
         if not quiet:
@@ -333,8 +321,7 @@ def index_sources(
     say(*_report_lines(report, time.perf_counter() - started, library.path))
     for kept in report.kept:
         echo(f"{kept.source}: {kept.message}", err=True)
-    is_asked = report.kept and not watches and sys.stdin.isatty()
-    if is_asked and agrees("Remove these notes from the index?"):
+    if report.kept and sys.stdin.isatty() and agrees("Remove these notes from the index?"):
         names = {kept.source for kept in report.kept}
         again = Selection(tuple(source for source in configs if source.name in names))
         return index_sources(library, again, yes=True, quiet=quiet, **options)

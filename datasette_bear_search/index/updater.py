@@ -10,6 +10,7 @@ import pickle
 import queue
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -172,6 +173,7 @@ def keep_updated() -> None:
         os.nice(niceness)
     tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
     working: list[_Worker] = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # rolls back what isn't committed
     last_search = SimpleNamespace(value=0.0)  # by time.monotonic()
 
     def receive() -> None:
@@ -211,9 +213,7 @@ class _Worker(watch.Watcher):
         self._idle_model = partial(_idle_model, last_search)
         self._fallback, self._failure = task.fallback, ""
         embedder = self._idle_model(task.model) if task.model else None
-        super().__init__(
-            path, task.configs, embedder, say=lambda message: None, quiet=True, hooks=hooks
-        )
+        super().__init__(path, task.configs, embedder, hooks)
 
     def _update_due(self) -> None:
         self._found, self._commits = {}, 0
@@ -221,10 +221,10 @@ class _Worker(watch.Watcher):
         if self._fallback and self._embedder is not None and self._embedder.failure:
             self._failure = f"{self._embedder.failure} Until then, {self._fallback} is used."
             self._embedder, self._fallback = self._idle_model(self._fallback), None
-            self._trouble[""] = ""
+            self.trouble[""] = ""
             self._plan(self._configs, 0)
             super()._update_due()
-        if self._embedder is not None and not self._is_ending:
+        if self._embedder is not None and not self._stop.is_set():
             self._prepare_model(self._embedder)
         self._tell("")
 
@@ -260,7 +260,7 @@ class _Worker(watch.Watcher):
         self._tell(LEARNING.format(done / max(total, 1)), embeds=True)
 
     def _tell(self, doing: str, *, embeds: bool = False) -> None:
-        problems = {source: said for source, said in self._trouble.items() if said}
+        problems = {source: said for source, said in self.trouble.items() if said}
         if self._failure:
             problems[""] = " ".join(filter(None, (self._failure, problems.get(""))))
         activity = Activity(doing, problems, embeds)

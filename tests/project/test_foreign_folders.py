@@ -120,18 +120,6 @@ def test_the_server_and_its_updater_import_nothing_of_the_folder(folder):
     assert_nothing_ran(folder)
 
 
-def test_watching_imports_nothing_of_the_folder(folder):
-    with running(folder, "bear-index --watch --no-semantic --sidecar watched.db more") as process:
-        for line in process.stdout:
-            if line.startswith("Watching"):
-                break
-        (folder / "more" / "newer.md").write_text("![](paper.pdf) The boat is red.")
-        assert "1 added" in process.stdout.readline()
-        said = end_as_a_terminal_does(process)
-    assert said == "Stopped watching\n"
-    assert_nothing_ran(folder)
-
-
 def test_the_first_run_imports_nothing_of_the_folder(first_run):
     assert first_run.foreign_modules_that_ran() == []
 
