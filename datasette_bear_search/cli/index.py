@@ -22,7 +22,7 @@ from ..embeddings.backends import servers
 from ..embeddings.base import ModelUnavailable
 from ..index import config
 from ..index.config import Configuration
-from ..index.file import database, schema
+from ..index.file import database
 from ..index.selection import Selection, select
 from ..notes import counted, time_left
 from ..sources.base import SourceConfig, seconds_in
@@ -31,7 +31,7 @@ from ..sources.registry import absolute, free_name
 from ..sources.sql import TABLE_OPTIONS, table_query
 from .listing import listing, reading_lines
 from .options import sidecar_option
-from .output import Command, Progress, agrees, clear_errors, confirm, echo
+from .output import Command, Progress, agrees, clear_errors, echo
 
 if TYPE_CHECKING:
     from ..index.run.report import Failure, Report
@@ -101,7 +101,7 @@ INDEXING_STOPPED = (
 @click.option(
     "--yes",
     is_flag=True,
-    help="Don't ask before recreating all vectors, or removing notes that are suddenly missing",
+    help="Remove notes that are suddenly missing without asking",
 )
 def bear_index(**values: Any) -> None:
     """
@@ -131,8 +131,6 @@ def bear_index(**values: Any) -> None:
             _explain_folders(options.model)
         if options.semantic is not False:
             options.model = _chosen_model(library, options, configured)
-        if not options.yes and not options.rebuild:
-            _confirm_new_vectors(library, options.model, options.semantic)
         failure = index_sources(
             library,
             selection,
@@ -217,44 +215,6 @@ def _has_prompts(path: Path, prompts: Mapping[str, Any]) -> bool:
     return made_with is not None and made_with == made_with._replace(**prompts)
 
 
-def _confirm_new_vectors(library: Library, model: str | None, semantic: bool | None) -> None:
-    """Ask before another model makes all vectors again, which may take hours."""
-    from ..index.run.embedding import keeps_vectors
-
-    embedder = library.embedder(model, semantic=semantic)
-    if embedder is None or model is None or not database.is_made(library.path):
-        return
-    with closing(database.connect(library.path)) as connection:
-        if not schema.is_current(connection):
-            return  # the whole index is rebuilt anyway
-        state = database.read_state(connection)
-        [passages] = connection.execute("select count(*) from passages").fetchone()
-        try:
-            if not state.has_vectors or embedder.fingerprint == state.fingerprint:
-                return
-            is_kept = keeps_vectors(connection, embedder)
-            size = passages * embedder.dimension * 4
-        except ModelUnavailable:
-            return  # the run keeps the vectors and says why
-    until = "passages without a new vector can only be found by words"
-    if is_kept:
-        until = (
-            f"searches use the present ones, and the index takes up to {size / 1e6:,.1f} MB more; "
-            "a run that is stopped is continued by the next one"
-        )
-    left = time_left(passages, state.passages_per_second or TYPICAL_PACE)
-    earlier = "an earlier version of " if state.model == embedder.name else ""
-    consequence = (
-        f"The vectors in the index were made by {earlier}{state.model}. With {embedder.name}, "
-        f"{counted(passages, 'passage')} must be embedded again, which takes {left}. Until then, "
-        f"{until}."
-    )
-    if not sys.stdin.isatty():
-        raise click.ClickException(f"{consequence} To do so, add --yes.")
-    echo(consequence)
-    confirm("Continue?")
-
-
 def index_sources(
     library: Library,
     selection: Selection,
@@ -284,16 +244,23 @@ def index_sources(
         if not is_single:
             echo(f"{failure.source}: {failure.message}", err=True)
 
+    pace, progress = TYPICAL_PACE, Progress(quiet)
+
     def on_text(report: Report) -> None:
+        nonlocal pace
+        pace = report.pace or TYPICAL_PACE
         if report.has_changes:
             say(f"Words indexed ({report.text_seconds:.1f} s)")
-        if embedder is not None and report.pending:
-            left = time_left(report.pending, report.pace or TYPICAL_PACE)
-            passages = counted(report.pending, "passage")
+
+    def on_embedded(done: int, total: int) -> None:
+        if not done and embedder is not None:
+            cost = f"{time_left(total, pace)} and {total * embedder.dimension * 4 / 1e6:,.1f} MB"
+            passages = counted(total, "passage")
             say(
-                f"Embedding {passages} with {embedder.name}, which takes {left}; searching works "
+                f"Embedding {passages} with {embedder.name}, which takes {cost}; searching works "
                 "meanwhile"
             )
+        progress(done, total)
 
     started = time.perf_counter()
     try:
@@ -307,7 +274,7 @@ def index_sources(
                 on_failure=on_failure,
                 on_wait=lambda: say("Waiting for another datasette bear-index to finish"),
                 on_text=on_text,
-                on_embedded=Progress(quiet),
+                on_embedded=on_embedded,
                 on_export=lambda model: say(
                     f"Exporting {model} once, so that it loads within a second from now on"
                 ),

@@ -294,22 +294,18 @@ def test_later_runs_keep_the_prompts(bear_index, notes, sidecar_path, write):
     assert meta(sidecar_path)["model"] == f"{TINY}@query=ask:%20"
 
 
-def test_other_prompts_need_confirmation_like_another_model(bear_index, notes, sidecar_path):
+def test_other_prompts_make_all_vectors_again(bear_index, notes, sidecar_path):
     bear_index()
-    assert "add --yes" in bear_index("--passage-prompt", "p: ", fails=True).output
-    assert "2 passages embedded" in bear_index("--passage-prompt", "p: ", "--yes").output
+    assert "2 passages embedded" in bear_index("--passage-prompt", "p: ").output
     assert "embedded" not in bear_index("--passage-prompt", "p: ").output
-    assert "add --yes" in bear_index("--passage-prompt", "", fails=True).output
-    assert "2 passages embedded" in bear_index("--model", TINY, "--yes").output
+    assert "2 passages embedded" in bear_index("--model", TINY).output
     assert meta(sidecar_path)["model"] == TINY
 
 
-def test_new_default_prompts_of_a_model_need_confirmation(bear_index, notes, sidecar_path):
+def test_new_default_prompts_of_a_model_make_all_vectors_again(bear_index, notes, sidecar_path):
     bear_index("--model", "test/own")
     registry.register("test/own", lambda: TrainedEmbedder("test/own"))  # as if its files changed
-    said = bear_index("--model", "test/own", fails=True).output
-    assert "made by an earlier version of test/own" in said
-    assert "2 passages embedded" in bear_index("--model", "test/own", "--yes").output
+    assert "2 passages embedded" in bear_index("--model", "test/own").output
 
 
 def test_prompts_of_a_model_that_nobody_trusts_do_not_trust_it(bear_index, notes, sidecar_path):
@@ -351,8 +347,7 @@ def configure(tmp_path):
 def test_the_configuration_file_sets_prompts(bear_index, notes, sidecar_path, configure):
     bear_index()
     file = configure("prompts:\n  query: 'ask: '\n")
-    assert "add --yes" in bear_index(*file, fails=True).output
-    bear_index(*file, "--yes")
+    bear_index(*file)
     assert meta(sidecar_path)["prompts"] == '["ask: ", ""]'
     assert "embedded" not in bear_index(*file).output
     bear_index(*file, "--query-prompt", "", "--yes")
