@@ -11,7 +11,7 @@ import click
 from ..embeddings import registry
 from ..index.file import database
 from ..query.query import EVALUATED_MODES, MODES
-from .output import Command, Progress, clear_errors, echo, echo_json
+from .output import Command, clear_errors, echo, echo_json, progress
 
 
 @click.command(cls=Command)
@@ -80,9 +80,9 @@ def bear_eval(
                 cache,
                 model or registry.default_model(),
                 semantic=bool(evaluation.semantic_modes(modes)),
-                hooks=Hooks(on_embedded=Progress(quiet=as_json)),
+                hooks=Hooks(on_embedded=progress(quiet=as_json)),
             )
-            on_query = Progress(quiet=as_json, what="queries")
+            on_query = progress(quiet=as_json, what="queries")
             with open_sidecar(path) as index:
                 queries = collection.judged_queries(index)
                 evaluations.append(
@@ -96,7 +96,7 @@ def bear_eval(
                 queries = judged or judgments.known_items(index)
                 other = None
                 if model:
-                    copy = evaluation.copy_with_model(path, model, Progress(quiet=as_json))
+                    copy = evaluation.copy_with_model(path, model, progress(quiet=as_json))
                     other = f"model {model}", stack.enter_context(copy)
                 if judged:
                     tried = {**evaluation.TRIED_SETTINGS, **tried}

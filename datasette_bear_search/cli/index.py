@@ -31,7 +31,7 @@ from ..sources.registry import absolute, free_name
 from ..sources.sql import TABLE_OPTIONS, table_query
 from .listing import listing, reading_lines
 from .options import sidecar_option
-from .output import Command, Progress, agrees, clear_errors, echo
+from .output import Command, agrees, clear_errors, echo, progress
 
 if TYPE_CHECKING:
     from ..index.run.report import Failure, Report
@@ -244,7 +244,7 @@ def index_sources(
         if not is_single:
             echo(f"{failure.source}: {failure.message}", err=True)
 
-    pace, progress = TYPICAL_PACE, Progress(quiet)
+    pace, show = TYPICAL_PACE, progress(quiet)
 
     def on_text(report: Report) -> None:
         nonlocal pace
@@ -260,7 +260,7 @@ def index_sources(
                 f"Embedding {passages} with {embedder.name}, which takes {cost}; searching works "
                 "meanwhile"
             )
-        progress(done, total)
+        show(done, total)
 
     started = time.perf_counter()
     try:
