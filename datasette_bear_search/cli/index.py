@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import Library
-from ..embeddings import cards, names, registry
+from ..embeddings import names, registry
 from ..embeddings.backends import servers
 from ..embeddings.base import ModelUnavailable
 from ..index import config
@@ -61,12 +61,6 @@ INDEXING_STOPPED = (
     "--trust",
     is_flag=True,
     help="Only allow this machine to use the model or server that the index names",
-)
-@click.option(
-    "--dimensions",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Keep the first N numbers of each vector (Matryoshka models)",
 )
 @click.option(
     "--query-prompt",
@@ -172,11 +166,11 @@ def _trust(library: Library, options: SimpleNamespace) -> str:
 def _chosen_model(
     library: Library, options: SimpleNamespace, configured: Configuration | None
 ) -> str | None:
-    """Return the model's name with the dimensions and prompts that the person chose, if any.
+    """Return the model's name with the prompts that the person chose, if any.
 
     To do so, load it, so that errors come first.
     """
-    choice = {key: getattr(options, key) for key in ("dimensions", "query", "passage")}
+    choice = {key: getattr(options, key) for key in ("query", "passage")}
     typed = {key: value for key, value in choice.items() if value is not None}
     chosen = {**(configured.prompts if configured else {}), **typed}
     whole = library.embedder(
@@ -196,13 +190,6 @@ def _chosen_model(
         if typed:
             raise
         return options.model  # the run says why, and the next one tries again
-    if options.dimensions and embedder.truncate_dim and not cards.may_shorten(embedder.name):
-        echo(
-            f"Nothing in the files of {whole.name} says that it was trained for fewer dimensions "
-            "(Matryoshka), so the first numbers of its vectors may find much less. Compare: "
-            f"datasette bear-eval --model {embedder.name}",
-            err=True,
-        )
     return embedder.name
 
 

@@ -116,7 +116,6 @@ COMMANDS = [
     "bear-index --model {folder}/{hostile}",
     "bear-index --sidecar {foreign}",
     "bear-index --sidecar {archive}",
-    "bear-index --dimensions {hostile}",
     "bear-search roof --explain",
     "bear-search roof --json",
     "bear-search roof --format jsonl",
