@@ -71,14 +71,12 @@ class Activity:
 
 
 class Updater:
-    """Update an index file on request and, if it watches, whenever its sources change."""
+    """Update an index file on request, and whenever its sources change."""
 
     def __init__(
         self,
         path: Path,
         select: Callable[[Sequence[str], str | None], Task],
-        *,
-        watches: bool = True,
         on_vectors: Callable[[], None] = lambda: None,
     ) -> None:
         """
@@ -87,7 +85,6 @@ class Updater:
         :param on_vectors: called when the first vectors have been made
         """
         self.activity = Activity()
-        self.watches = watches
         self._on_vectors = on_vectors
         self.has_notes = 0  # becomes 1 when the index is seen to have notes
         self._select = select
@@ -102,7 +99,7 @@ class Updater:
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
         self._requests: queue.SimpleQueue[object] = queue.SimpleQueue()
-        self._requests.put((path, watches, NICENESS))
+        self._requests.put((path, NICENESS))
         for work in (self._send, self._listen):
             threading.Thread(target=work, daemon=True).start()
 
@@ -168,7 +165,7 @@ def keep_updated() -> None:
     os.dup2(2, 1)  # where libraries may print
     if not (settings := _read(requests)):
         return  # the server ended first
-    path, watches, niceness = settings
+    path, niceness = settings
     if hasattr(os, "nice"):
         os.nice(niceness)
     tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
@@ -194,7 +191,7 @@ def keep_updated() -> None:
         worker = _Worker(path, task, answers, last_search)
         working[:] = [worker]
         if tasks.empty():
-            worker.run(watches=watches)
+            worker.run()
 
 
 class _Worker(watch.Watcher):

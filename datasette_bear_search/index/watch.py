@@ -86,21 +86,18 @@ class Watcher:
         self.trouble: dict[str, str] = {}  # source ("": the index) → what is wrong, "" if nothing
         self._indexed: set[str] = set()  # sources that were in the index after the last update
 
-    def run(self, *, watches: bool = True) -> None:
-        """Read all sources; then watch them until :meth:`stop`.
-
-        :param watches: otherwise, stop after reading
-        """
+    def run(self) -> None:
+        """Read all sources; then watch them until :meth:`stop`."""
         threads = [
             threading.Thread(target=self._watch_place, args=[where], daemon=True)
             for where in filter(None, map(place, self._configs.values()))
         ]
         try:
-            for thread in threads if watches else ():
+            for thread in threads:
                 thread.start()
             self._plan(self._configs, 0)
             self._update_due()
-            while watches and not self._stop.is_set():
+            while not self._stop.is_set():
                 self._wait()
                 self._update_due()
         finally:

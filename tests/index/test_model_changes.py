@@ -209,7 +209,7 @@ def test_the_offer_is_a_button_where_the_page_may_write(indexed, monkeypatch):
     set_languages(indexed, ro=0.9)
     datasette = Datasette([str(indexed.path)])
     freshness.updaters[datasette] = SimpleNamespace(
-        activity=Activity(), watches=True, has_notes=1, give_way=lambda: None
+        activity=Activity(), has_notes=1, give_way=lambda: None
     )
     button = 'name="model" value="intfloat/multilingual-e5-small"'
     page = asyncio.run(datasette.client.get("/-/bear-search")).text

@@ -147,7 +147,8 @@ def test_removing_the_last_source_ends_nothing(vault, watching_of, sidecar_path)
 async def test_a_running_datasette_sees_changes_that_watching_indexed(
     vault, watching_of, sidecar_path
 ):
-    with watching_of(SourceConfig("vault", "markdown", str(vault))):
+    with watching_of(SourceConfig("vault", "markdown", str(vault))) as watcher:
+        wait_for(lambda: "vault" in watcher.trouble)
         datasette = Datasette([str(sidecar_path)])
         response = await datasette.client.get("/-/bear-search.json?q=lentils&mode=keyword")
         assert response.json()["rows"] == []

@@ -411,7 +411,6 @@ async def test_people_who_may_not_see_all_notes_change_nothing(served, is_hidden
     updated: list[Sequence[str]] = []
     updater = SimpleNamespace(
         activity=Activity(),
-        watches=False,
         has_notes=1,
         update=updated.append,
         give_way=lambda: None,
