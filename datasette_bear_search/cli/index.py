@@ -62,14 +62,6 @@ INDEXING_STOPPED = (
     is_flag=True,
     help="Only allow this machine to use the model or server that the index names",
 )
-@click.option(
-    "--query-prompt",
-    "query",
-    metavar="TEXT",
-    help="Put this before each query that the model reads; '' for nothing  [default: what the "
-    "model was trained with, if that is known]",
-)
-@click.option("--passage-prompt", "passage", metavar="TEXT", help="The same before each passage")
 @click.option("--rebuild", is_flag=True, help="Rebuild the index from scratch")
 @click.option(
     "--semantic/--no-semantic",
@@ -124,7 +116,7 @@ def bear_index(**values: Any) -> None:
         if options.model and os.path.isdir(options.model):
             _explain_folders(options.model)
         if options.semantic is not False:
-            options.model = _chosen_model(library, options, configured)
+            options.model = _with_prompts(library, options, configured)
         failure = index_sources(
             library,
             selection,
@@ -163,32 +155,24 @@ def _trust(library: Library, options: SimpleNamespace) -> str:
     return says
 
 
-def _chosen_model(
+def _with_prompts(
     library: Library, options: SimpleNamespace, configured: Configuration | None
 ) -> str | None:
-    """Return the model's name with the prompts that the person chose, if any.
-
-    To do so, load it, so that errors come first.
-    """
-    choice = {key: getattr(options, key) for key in ("query", "passage")}
-    typed = {key: value for key, value in choice.items() if value is not None}
-    chosen = {**(configured.prompts if configured else {}), **typed}
-    whole = library.embedder(
-        options.model,
-        semantic=bool(typed) or options.semantic,
-        config_path=options.config_path,
-    )
-    if whole is None or not chosen:
+    """Return the model's name with the prompts that the configuration file sets, if any."""
+    if configured is None or not configured.prompts:
         return options.model
-    if not (options.model or typed) and _has_prompts(library.path, chosen):
+    whole = library.embedder(
+        options.model, semantic=options.semantic, config_path=options.config_path
+    )
+    if whole is None:
+        return options.model
+    if not options.model and _has_prompts(library.path, configured.prompts):
         return None
-    embedder = registry.get_embedder(registry.with_choice(whole.name, **chosen))
+    embedder = registry.get_embedder(registry.with_choice(whole.name, **configured.prompts))
     embedder.may_download |= whole.may_download
     try:
         embedder.load()
     except ModelUnavailable:
-        if typed:
-            raise
         return options.model  # the run says why, and the next one tries again
     return embedder.name
 
