@@ -25,7 +25,7 @@ from ..index.config import Configuration
 from ..index.file import database
 from ..index.selection import Selection, select
 from ..notes import counted, time_left
-from ..sources.base import SourceConfig, seconds_in
+from ..sources.base import SourceConfig
 from ..sources.records import BODY_FORMATS
 from ..sources.registry import absolute, free_name
 from ..sources.sql import TABLE_OPTIONS, table_query
@@ -78,11 +78,6 @@ INDEXING_STOPPED = (
 @click.option("--url", metavar="COLUMN", help="The column of addresses that open a row elsewhere")
 @click.option("--format", type=click.Choice(BODY_FORMATS), help="Of the texts  [default: markdown]")
 @click.option("--include-trashed", is_flag=True, help="Index notes in the trash, too")
-@click.option(
-    "--every",
-    metavar="TIME",
-    help="While bear-serve runs, read the sources named by PATH or --only this often: 30m, 1h, 1d",
-)
 @click.option("--quiet", is_flag=True, help="Print errors only")
 @click.option(
     "--yes",
@@ -306,12 +301,6 @@ def _select(
     read = selection.read
     if options.include_trashed:
         read = tuple(replace(source, include_trashed=True) for source in read)
-    if options.every:
-        if not (options.paths or options.only):
-            raise click.UsageError("--every needs a PATH, or sources named with --only.")
-        seconds_in(options.every)
-        every = {"every": options.every}
-        read = tuple(replace(each, options={**each.options, **every}) for each in read)
     return replace(selection, read=read)
 
 

@@ -109,7 +109,6 @@ COMMANDS = [
     "bear-index --config {hostile}",
     "bear-index {hostile}",
     "bear-index --{hostile}",
-    "bear-index --every {hostile} {vault}",
     "bear-index --only {hostile}",
     "bear-index --remove {hostile}",
     "bear-index --model {hostile}",
