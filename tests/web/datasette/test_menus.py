@@ -28,6 +28,7 @@ async def test_a_file_that_never_was_a_database_gives_no_items(tmp_path):
     file = tmp_path / "notes.db"
     file.write_bytes(b"no database" * 1000)
     datasette = Datasette([])
+    await datasette.invoke_startup()
     datasette.add_database(Database(datasette, path=str(file)), "notes")
     assert await labels(datasette) == []
     file.unlink()
