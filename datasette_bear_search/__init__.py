@@ -160,16 +160,6 @@ def extra_template_vars(
 
 
 @hookimpl
-def row_actions(datasette: Datasette, actor: Actor, database: str, table: str, row: Any) -> Any:
-    return lambda: _web("datasette.menus").row_links(datasette, actor, database, table, row)
-
-
-@hookimpl
-def jump_items_sql(datasette: Datasette, actor: Actor, request: Any) -> Any:
-    return lambda: _web("datasette.menus").jump_items(datasette, actor, request)
-
-
-@hookimpl
 def render_cell(
     datasette: Datasette, database: str, table: str | None, column: str, value: Any, row: Any
 ) -> Any:
@@ -182,11 +172,6 @@ def extra_css_urls(
 ) -> Any:
     actor = request.actor if request else None
     return lambda: _web("datasette.cells").css_urls(datasette, actor, database, view_name)
-
-
-@hookimpl
-def register_facet_classes() -> list[type]:
-    return [_web("datasette.cells").FlagFacet]
 
 
 @hookimpl(trylast=True)  # the last plugin's answer wins

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .index.freshness import SourceChanges
     from .index.run.report import Hooks, Report
     from .index.selection import Selection
-    from .index.watch import Watcher
     from .notes import Note
     from .query.suggest import Suggestions
     from .search.engine import SearchResponse
@@ -409,31 +408,6 @@ class Library:
         added.write(Path(config.location), notes, remove)
         return self.index(config, yes=bool(remove))
 
-    def watch(
-        self,
-        *sources: Place,
-        say: Callable[[str], None] = print,
-        quiet: bool = False,
-        poll: bool = False,
-        until: threading.Event | None = None,
-    ) -> None:
-        """Bring the index up to date and keep it so while notes change, until Ctrl-C.
-
-        :param say: called with each line about a change or an error
-        :param quiet: report only errors
-        :param poll: check the files every few seconds, for example on network drives
-        :param until: setting this event ends it, too
-        """
-        from .index.watch import Watcher
-
-        selection = self._selection(sources)
-        watcher = Watcher(
-            self.path, selection.read, self.embedder(), say=say, quiet=quiet, poll=poll
-        )
-        if until is not None:
-            threading.Thread(target=_stop, args=[watcher, until], daemon=True).start()
-        watcher.run()
-
     def sources(self) -> dict[str, StoredSource]:
         """Return the sources in the index by name; none if there is no index yet."""
         from .index.file import database
@@ -529,8 +503,3 @@ def _several(names: str | Collection[str]) -> tuple[str, ...]:
 
 def _name(note: NoteName) -> str:
     return str(getattr(note, "id", note))
-
-
-def _stop(watcher: Watcher, until: threading.Event) -> None:
-    until.wait()
-    watcher.stop()

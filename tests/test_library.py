@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
@@ -195,21 +194,6 @@ def test_indexing_adds_updates_and_removes_sources(tmp_path):
             library.index()
         assert library.index(remove="vault").removed == 2
         assert library.sources() == {}
-
-
-def test_watching_indexes_changes_until_it_is_stopped(tmp_path):
-    (tmp_path / "vault").mkdir()
-    (tmp_path / "vault" / "a.md").write_text("# Apple")
-    library, until, said = Library(tmp_path / "index" / "notes.db"), threading.Event(), []
-
-    def say(message: str) -> None:
-        said.append(message)
-        if message.startswith("Watching"):
-            assert titles(library.search("apple")) == ["Apple"]
-            until.set()
-
-    library.watch(tmp_path / "vault", say=say, until=until)
-    assert said[-1] == "Stopped watching"
 
 
 def test_threads_may_share_a_library(notes):

@@ -39,38 +39,17 @@ WRONG_HOST = (
     "This server doesn't answer agents at {host!r}. If that is its name, add it to the setting "
     f"mcp_hosts of {PLUGIN}."
 )
-WRONG_ORIGIN = (
-    "Pages of {origin!r} may not ask for these notes. If they may, add the host to the setting "
-    f"mcp_hosts of {PLUGIN}."
-)
-# The headers that the protocol's clients send and read; they may run in a browser.
-CORS = {
-    "Access-Control-Allow-Methods": "POST",
-    "Access-Control-Allow-Headers": "Authorization, Content-Type, Mcp-Protocol-Version, "
-    "Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-Id",
-    "Access-Control-Expose-Headers": "Mcp-Session-Id, WWW-Authenticate",
-    "Vary": "Origin",
-}
+WRONG_ORIGIN = "Pages of {origin!r} may not ask for these notes."
 
 
 async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -> Response | None:
     """Answer an agent's request; return None if the SDK has sent the response."""
     host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
-    headers: dict[str, str] = {}
-    # Pages of other local servers may send requests; only origins in mcp_hosts may read responses.
-    if origin and web_hosts.origin_name(origin) in settings.setting_list(datasette, "mcp_hosts"):
-        headers = {"Access-Control-Allow-Origin": origin, **CORS}
 
-    def refusal(message: str, status: int, **more: str) -> Response:
+    def refusal(message: str, status: int, **headers: str) -> Response:
         response = responses.json_error(datasette, message, status)
-        response.headers.update({**headers, **more})
+        response.headers.update(headers)
         return response
-
-    async def send_with_headers(message: Any) -> None:
-        if message["type"] == "http.response.start":
-            ours = [(name.encode(), value.encode()) for name, value in headers.items()]
-            message = {**message, "headers": [*message["headers"], *ours]}
-        await send(message)
 
     database = await databases.sidecar_database(datasette, request)
     if database is None:
@@ -81,10 +60,6 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
     # Only browsers send an origin; it is "null" for a page that hides it.
     if origin and web_hosts.origin_name(origin) not in hosts:
         return refusal(WRONG_ORIGIN.format(origin=origin), 403)
-    if request.method == "OPTIONS":  # a browser's preflight request
-        response = responses.options_response(datasette, "POST")
-        response.headers.update(headers)
-        return response
     try:
         is_allowed = await permissions.may_search(datasette, request.actor, database)
     except errors.PageError as error:
@@ -117,7 +92,7 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
 
     async def send_response() -> None:
         async with manager.run():
-            await manager.handle_request(request.scope, receive_body, send_with_headers)
+            await manager.handle_request(request.scope, receive_body, send)
 
     await turns.while_connected(receive, send_response)
     return None

@@ -6,19 +6,17 @@ import io
 import json
 import os
 import re
-import shutil
 import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from ..notes import ForeseenError
-from ..processes import lasting_command, user_folder, uvx_command
+from ..processes import lasting_command, user_folder, uvx_command, write_file
 
 ENTRY_NAME = "notes"
 EXTRAS = ("bundled", "mcp")  # what the server needs
@@ -61,20 +59,15 @@ def write(path: Path, content: str | bytes) -> Path | None:
 
     :raises ForeseenError: if that isn't possible; the previous file then stays
     """
-    backup, draft = None, path.with_name(f".{path.name}.new")
+    backup = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.unlink(missing_ok=True)  # of a run that was killed
-        _create(draft, content.encode() if isinstance(content, str) else content)
         if path.exists():
             backup = path.with_name(f"{path.name}.{datetime.now():%Y%m%d-%H%M%S-%f}.bak")
-            _create(backup, path.read_bytes())
-            shutil.copymode(path, draft)
-        os.replace(draft, path)
+            write_file(backup, path.read_bytes())
+        write_file(path, content.encode() if isinstance(content, str) else content)
     except OSError as error:
-        for each in filter(None, (draft, backup)):
-            with suppress(OSError):
-                each.unlink()
+        if backup:
+            backup.unlink(missing_ok=True)
         why = f"{path} can't be written ({error.strerror}). It is as it was before."
         raise ForeseenError(why) from None
     return backup
@@ -137,12 +130,6 @@ def remembered() -> Iterator[Path]:
 
 def _list_of_files() -> Path:
     return user_folder("data") / "bundles-and-skills.txt"
-
-
-def _create(path: Path, content: bytes) -> None:
-    """Write a new file, which nobody else can read at any moment, because it may have tokens."""
-    with open(path, "xb", opener=partial(os.open, mode=0o600)) as stream:
-        stream.write(content)
 
 
 def _entry(command: Sequence[str]) -> dict[str, Any]:

@@ -97,14 +97,11 @@ def list_tags(library: AgentLibrary, under: str) -> ToolResult:
         if len(shown) > MAX_LISTED_TAGS:
             shown = [name for name in tags if name.count("/") < depth]
     shown = shown[:MAX_LISTED_TAGS]
-    roots: list[dict[str, Any]] = []
-    nodes: dict[str, dict[str, Any]] = {}
-    lines = []
-    for name in shown:
-        node = nodes[fold_tag(name)] = {"tag": name, "notes": tags[name]}
-        parent = nodes.get(fold_tag(name).rpartition("/")[0])
-        (roots if parent is None else parent.setdefault("nested", [])).append(node)
-        lines.append(f"{'  ' * (name.count('/') - top.count('/'))}{quoted(name)} ({tags[name]})")
+    listed = [{"tag": name, "notes": tags[name]} for name in shown]
+    lines = [
+        f"{'  ' * (name.count('/') - top.count('/'))}{quoted(name)} ({tags[name]})"
+        for name in shown
+    ]
     left_out = len(tags) - len(shown)
     if left_out:
         lines.append(
@@ -112,7 +109,7 @@ def list_tags(library: AgentLibrary, under: str) -> ToolResult:
             'list_tags(under="…") shows those below a tag.'
         )
     text = "\n".join(lines or ["No note has a tag."])
-    return ToolResult(text, without_empty({"left_out": left_out}) | {"tags": roots})
+    return ToolResult(text, without_empty({"left_out": left_out}) | {"tags": listed})
 
 
 def library_status(library: AgentLibrary) -> ToolResult:

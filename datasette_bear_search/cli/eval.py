@@ -10,7 +10,7 @@ import click
 from ..embeddings import registry
 from ..index.file import database
 from ..query.query import EVALUATED_MODES, MODES
-from .output import Command, Progress, clear_errors, echo, echo_json
+from .output import Command, clear_errors, echo, echo_json, progress
 
 
 @click.command(cls=Command)
@@ -81,7 +81,7 @@ def bear_eval(
                     cache,
                     model or registry.default_model(),
                     semantic=bool(evaluation.semantic_modes(modes)),
-                    hooks=Hooks(on_embedded=Progress(quiet=as_json)),
+                    hooks=Hooks(on_embedded=progress(quiet=as_json)),
                 )
             index = stack.enter_context(open_sidecar(path))
             if collection:
@@ -92,9 +92,9 @@ def bear_eval(
             if rerank:
                 others["rerank"] = run._replace(reranker=evaluation.loaded_reranker(rerank, index))
             if model and not collection:
-                copy = evaluation.copy_with_model(path, model, Progress(quiet=as_json))
+                copy = evaluation.copy_with_model(path, model, progress(quiet=as_json))
                 others[f"model {model}"] = run._replace(connection=stack.enter_context(copy))
-            on_query = Progress(quiet=as_json, what="queries")
+            on_query = progress(quiet=as_json, what="queries")
             evaluations.append(
                 evaluation.evaluate(
                     index, queries, modes, ranking=ranking, others=others, on_query=on_query

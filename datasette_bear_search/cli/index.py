@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import Library
-from ..embeddings import cards, names, registry
+from ..embeddings import names, registry
 from ..embeddings.backends import servers
 from ..embeddings.base import ModelUnavailable
 from ..index import config
 from ..index.config import Configuration
-from ..index.file import database, schema
+from ..index.file import database
 from ..index.selection import Selection, select
 from ..notes import counted, time_left
-from ..sources.base import SourceConfig, seconds_in
+from ..sources.base import SourceConfig
 from ..sources.records import BODY_FORMATS
 from ..sources.registry import absolute, free_name
 from ..sources.sql import TABLE_OPTIONS, table_query
-from .listing import failure_text, listing, preview, reading_lines
+from .listing import listing, reading_lines
 from .options import sidecar_option
-from .output import Command, Progress, agrees, clear_errors, confirm, echo
+from .output import Command, agrees, clear_errors, echo, progress
 
 if TYPE_CHECKING:
     from ..index.run.report import Failure, Report
@@ -56,28 +56,12 @@ INDEXING_STOPPED = (
 @click.option("--only", multiple=True, metavar="NAME", help="Read this source only; repeatable")
 @click.option("--list", "list_only", is_flag=True, help="List the sources and what changed there")
 @click.option("--remove", multiple=True, metavar="NAME", help="Remove a source from the index")
-@click.option("--watch", is_flag=True, help="Keep running and index changes as they happen")
-@click.option("--poll", is_flag=True, help="With --watch: check every few seconds (network drives)")
 @click.option("--model", help="Embedding model: a name, ./FOLDER, ollama:NAME or openai:NAME@URL")
 @click.option(
     "--trust",
     is_flag=True,
     help="Only allow this machine to use the model or server that the index names",
 )
-@click.option(
-    "--dimensions",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Keep the first N numbers of each vector (Matryoshka models)",
-)
-@click.option(
-    "--query-prompt",
-    "query",
-    metavar="TEXT",
-    help="Put this before each query that the model reads; '' for nothing  [default: what the "
-    "model was trained with, if that is known]",
-)
-@click.option("--passage-prompt", "passage", metavar="TEXT", help="The same before each passage")
 @click.option("--rebuild", is_flag=True, help="Rebuild the index from scratch")
 @click.option(
     "--semantic/--no-semantic",
@@ -94,18 +78,11 @@ INDEXING_STOPPED = (
 @click.option("--url", metavar="COLUMN", help="The column of addresses that open a row elsewhere")
 @click.option("--format", type=click.Choice(BODY_FORMATS), help="Of the texts  [default: markdown]")
 @click.option("--include-trashed", is_flag=True, help="Index notes in the trash, too")
-@click.option(
-    "--every",
-    metavar="TIME",
-    help="While serving or watching, read the sources named by PATH or --only again this often: "
-    "30m, 1h, 1d",
-)
-@click.option("--dry-run", is_flag=True, help="Show what would change without changing anything")
 @click.option("--quiet", is_flag=True, help="Print errors only")
 @click.option(
     "--yes",
     is_flag=True,
-    help="Don't ask before recreating all vectors, or removing notes that are suddenly missing",
+    help="Remove notes that are suddenly missing without asking",
 )
 def bear_index(**values: Any) -> None:
     """
@@ -121,10 +98,8 @@ def bear_index(**values: Any) -> None:
     options = SimpleNamespace(**values)
     # Notes contain no reference cycles, and frequent garbage collection takes 7 % of a first run.
     gc.set_threshold(100_000)
-    if options.rebuild and (options.only or options.watch):
-        raise click.UsageError(
-            "--rebuild reads all sources once. Use it without --only and --watch."
-        )
+    if options.rebuild and options.only:
+        raise click.UsageError("--rebuild reads all sources. Use it without --only.")
     library = Library(options.sidecar_path)
     with clear_errors():
         if options.list_only:
@@ -133,29 +108,20 @@ def bear_index(**values: Any) -> None:
             return echo(_trust(library, options))
         known, configured = library.known_sources(options.config_path)
         selection = _select(options, known, configured)
-        if options.dry_run:
-            failure = preview(library, selection, yes=options.yes)
-        else:
-            if options.model and os.path.isdir(options.model):
-                _explain_folders(options.model)
-            if options.semantic is not False:
-                options.model = _chosen_model(library, options, configured)
-            if not options.yes and not options.rebuild:
-                _confirm_new_vectors(library, options.model, options.semantic)
-            failure = index_sources(
-                library,
-                selection,
-                model=options.model,
-                semantic=options.semantic,
-                rebuild=options.rebuild,
-                yes=options.yes,
-                quiet=options.quiet,
-                watches=options.watch,
-            )
-        if options.watch and not options.dry_run:
-            library.watch(*selection.read, poll=options.poll, say=echo, quiet=options.quiet)
-            os._exit(0)  # Python's own exit fails if a thread is still importing torch
-        elif failure:
+        if options.model and os.path.isdir(options.model):
+            _explain_folders(options.model)
+        if options.semantic is not False:
+            options.model = _with_prompts(library, options, configured)
+        failure = index_sources(
+            library,
+            selection,
+            model=options.model,
+            semantic=options.semantic,
+            rebuild=options.rebuild,
+            yes=options.yes,
+            quiet=options.quiet,
+        )
+        if failure:
             raise click.ClickException(failure)
 
 
@@ -167,8 +133,7 @@ def _explain_folders(model: str) -> None:
 
 def _trust(library: Library, options: SimpleNamespace) -> str:
     """Let this machine use the model that the index names; return what that means."""
-    work = (options.paths, options.only, options.remove, options.model, options.rebuild)
-    if any((*work, options.watch)):
+    if any((options.paths, options.only, options.remove, options.model, options.rebuild)):
         raise click.UsageError("--trust reads no notes. Use it without PATH and other options.")
     path = library.path
     model = database.stored(path) if database.is_made(path) else None
@@ -185,40 +150,25 @@ def _trust(library: Library, options: SimpleNamespace) -> str:
     return says
 
 
-def _chosen_model(
+def _with_prompts(
     library: Library, options: SimpleNamespace, configured: Configuration | None
 ) -> str | None:
-    """Return the model's name with the dimensions and prompts that the person chose, if any.
-
-    To do so, load it, so that errors come first.
-    """
-    choice = {key: getattr(options, key) for key in ("dimensions", "query", "passage")}
-    typed = {key: value for key, value in choice.items() if value is not None}
-    chosen = {**(configured.prompts if configured else {}), **typed}
-    whole = library.embedder(
-        options.model,
-        semantic=bool(typed) or options.semantic,
-        config_path=options.config_path,
-    )
-    if whole is None or not chosen:
+    """Return the model's name with the prompts that the configuration file sets, if any."""
+    if configured is None or not configured.prompts:
         return options.model
-    if not (options.model or typed) and _has_prompts(library.path, chosen):
+    whole = library.embedder(
+        options.model, semantic=options.semantic, config_path=options.config_path
+    )
+    if whole is None:
+        return options.model
+    if not options.model and _has_prompts(library.path, configured.prompts):
         return None
-    embedder = registry.get_embedder(registry.with_choice(whole.name, **chosen))
+    embedder = registry.get_embedder(registry.with_choice(whole.name, **configured.prompts))
     embedder.may_download |= whole.may_download
     try:
         embedder.load()
     except ModelUnavailable:
-        if typed:
-            raise
         return options.model  # the run says why, and the next one tries again
-    if options.dimensions and embedder.truncate_dim and not cards.may_shorten(embedder.name):
-        echo(
-            f"Nothing in the files of {whole.name} says that it was trained for fewer dimensions "
-            "(Matryoshka), so the first numbers of its vectors may find much less. Compare: "
-            f"datasette bear-eval --model {embedder.name}",
-            err=True,
-        )
     return embedder.name
 
 
@@ -231,56 +181,16 @@ def _has_prompts(path: Path, prompts: Mapping[str, Any]) -> bool:
     return made_with is not None and made_with == made_with._replace(**prompts)
 
 
-def _confirm_new_vectors(library: Library, model: str | None, semantic: bool | None) -> None:
-    """Ask before another model makes all vectors again, which may take hours."""
-    from ..index.run.embedding import keeps_vectors
-
-    embedder = library.embedder(model, semantic=semantic)
-    if embedder is None or model is None or not database.is_made(library.path):
-        return
-    with closing(database.connect(library.path)) as connection:
-        if not schema.is_current(connection):
-            return  # the whole index is rebuilt anyway
-        state = database.read_state(connection)
-        [passages] = connection.execute("select count(*) from passages").fetchone()
-        try:
-            if not state.has_vectors or embedder.fingerprint == state.fingerprint:
-                return
-            is_kept = keeps_vectors(connection, embedder)
-            size = passages * embedder.dimension * 4
-        except ModelUnavailable:
-            return  # the run keeps the vectors and says why
-    until = "passages without a new vector can only be found by words"
-    if is_kept:
-        until = (
-            f"searches use the present ones, and the index takes up to {size / 1e6:,.1f} MB more; "
-            "a run that is stopped is continued by the next one"
-        )
-    left = time_left(passages, state.passages_per_second or TYPICAL_PACE)
-    earlier = "an earlier version of " if state.model == embedder.name else ""
-    consequence = (
-        f"The vectors in the index were made by {earlier}{state.model}. With {embedder.name}, "
-        f"{counted(passages, 'passage')} must be embedded again, which takes {left}. Until then, "
-        f"{until}."
-    )
-    if not sys.stdin.isatty():
-        raise click.ClickException(f"{consequence} To do so, add --yes.")
-    echo(consequence)
-    confirm("Continue?")
-
-
 def index_sources(
     library: Library,
     selection: Selection,
     *,
     yes: bool = False,
     quiet: bool = False,
-    watches: bool = False,
     **options: Any,
 ) -> str | None:
     """Bring the index up to date and print the progress.
 
-    :param watches: the command goes on afterwards
     :param options: of :meth:`.Library.index`
     :return: why the command fails, if a source can't be read or the named model can't be loaded
     """
@@ -290,7 +200,7 @@ def index_sources(
     semantic = options.get("semantic")
     embedder = library.embedder(model, semantic=semantic)
     # The failure of a single source ends the command and is reported then.
-    is_single = len(configs) == 1 and not selection.remove and not watches
+    is_single = len(configs) == 1 and not selection.remove
 
     def say(*lines: str) -> None:
         if not quiet:
@@ -300,16 +210,23 @@ def index_sources(
         if not is_single:
             echo(f"{failure.source}: {failure.message}", err=True)
 
+    pace, show = TYPICAL_PACE, progress(quiet)
+
     def on_text(report: Report) -> None:
+        nonlocal pace
+        pace = report.pace or TYPICAL_PACE
         if report.has_changes:
             say(f"Words indexed ({report.text_seconds:.1f} s)")
-        if embedder is not None and report.pending:
-            left = time_left(report.pending, report.pace or TYPICAL_PACE)
-            passages = counted(report.pending, "passage")
+
+    def on_embedded(done: int, total: int) -> None:
+        if not done and embedder is not None:
+            cost = f"{time_left(total, pace)} and {total * embedder.dimension * 4 / 1e6:,.1f} MB"
+            passages = counted(total, "passage")
             say(
-                f"Embedding {passages} with {embedder.name}, which takes {left}; searching works "
+                f"Embedding {passages} with {embedder.name}, which takes {cost}; searching works "
                 "meanwhile"
             )
+        show(done, total)
 
     started = time.perf_counter()
     try:
@@ -323,7 +240,7 @@ def index_sources(
                 on_failure=on_failure,
                 on_wait=lambda: say("Waiting for another datasette bear-index to finish"),
                 on_text=on_text,
-                on_embedded=Progress(quiet),
+                on_embedded=on_embedded,
                 on_export=lambda model: say(
                     f"Exporting {model} once, so that it loads within a second from now on"
                 ),
@@ -337,8 +254,7 @@ def index_sources(
     say(*_report_lines(report, time.perf_counter() - started, library.path))
     for kept in report.kept:
         echo(f"{kept.source}: {kept.message}", err=True)
-    is_asked = report.kept and not watches and sys.stdin.isatty()
-    if is_asked and agrees("Remove these notes from the index?"):
+    if report.kept and sys.stdin.isatty() and agrees("Remove these notes from the index?"):
         names = {kept.source for kept in report.kept}
         again = Selection(tuple(source for source in configs if source.name in names))
         return index_sources(library, again, yes=True, quiet=quiet, **options)
@@ -347,7 +263,10 @@ def index_sources(
     for notice in report.notices:
         if notice != model_failure:
             echo(notice, err=True)
-    return model_failure or failure_text(len(report.failures), len(configs))
+    if model_failure or not report.failures:
+        return model_failure
+    failed = f"{counted(len(report.failures), 'source')} of {len(configs):,} could not be read."
+    return f"{failed} Their notes in the index stay as they were."
 
 
 def _report_lines(report: Report, seconds: float, path: Path) -> list[str]:
@@ -382,12 +301,6 @@ def _select(
     read = selection.read
     if options.include_trashed:
         read = tuple(replace(source, include_trashed=True) for source in read)
-    if options.every:
-        if not (options.paths or options.only):
-            raise click.UsageError("--every needs a PATH, or sources named with --only.")
-        seconds_in(options.every)
-        every = {"every": options.every}
-        read = tuple(replace(each, options={**each.options, **every}) for each in read)
     return replace(selection, read=read)
 
 

@@ -7,8 +7,7 @@ import os
 import re
 import shutil
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -108,41 +107,21 @@ def _printable_errors() -> Iterator[None]:
         raise
 
 
-class Progress:
-    """Shows progress on stderr: a bar on a terminal, otherwise a line every ten seconds."""
+def progress(quiet: bool, what: str = "passages") -> Callable[[int, int], None]:
+    """Return a function that shows progress on stderr: first with 0 done, then after each batch."""
+    bar: Any = None
 
-    SECONDS_BETWEEN_LINES = 10.0
-
-    def __init__(self, quiet: bool, what: str = "passages") -> None:
-        self._quiet = quiet
-        self._what = what
-        self._bar: Any = None
-        self._started = self._last_line = 0.0
-
-    def __call__(self, done: int, total: int) -> None:
-        """Show the progress. Call this with ``done=0`` first, then after each batch."""
-        if not self._quiet:
-            show = self._move_bar if sys.stderr.isatty() else self._print_line
-            show(done, total)
-
-    def _move_bar(self, done: int, total: int) -> None:
+    def show(done: int, total: int) -> None:
+        nonlocal bar
         if done == 0:
-            label = self._what.capitalize()
-            self._bar = click.progressbar(length=total, label=label, show_pos=True, file=sys.stderr)
-            self._bar.render_progress()
-        self._bar.update(done - self._bar.pos)
+            label = what.capitalize()
+            bar = click.progressbar(length=total, label=label, show_pos=True, file=sys.stderr)
+            bar.render_progress()
+        bar.update(done - bar.pos)
         if done == total:
-            self._bar.render_finish()
+            bar.render_finish()
 
-    def _print_line(self, done: int, total: int) -> None:
-        now = time.perf_counter()
-        if done == 0:
-            self._started = self._last_line = now
-        elif done < total and now - self._last_line >= self.SECONDS_BETWEEN_LINES:
-            self._last_line = now
-            rate = done / (now - self._started)
-            left = f"{rate:,.0f}/s, {(total - done) / rate:,.0f} s left"
-            echo(f"{done:,} of {total:,} {self._what}, {left}", err=True)
+    return show if sys.stderr.isatty() and not quiet else lambda done, total: None
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ..notes import ForeseenError, can_be_opened, counted, printable, printable_lines, whole_title
+from ..notes import can_be_opened, counted, printable_lines, whole_title
 from ..query.filter_values import InvalidParameter
 from ..query.filters import FILTERS, Filter
 from ..query.query import MODES
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LIMIT = 10
 MAX_LIMIT = 100
-OUTPUT_FORMATS = ("text", "json", "jsonl", "tsv", "markdown")
+OUTPUT_FORMATS = ("text", "json", "jsonl", "tsv")
 
 NOTHING_FOUND = 1
 NOT_SEARCHED = 2  # as in grep, so that programs can tell "no results" from "the search failed"
@@ -285,9 +285,8 @@ def _print(found: Printout, style: str) -> None:
     elif style == "jsonl":
         for row in found.body["rows"]:
             output.echo_json(row)
-    elif style != "text" and found.notes:
-        listed = terminal.tsv if style == "tsv" else terminal.markdown
-        output.echo(*listed(found.notes).split("\n"))
+    elif style == "tsv" and found.notes:
+        output.echo(*terminal.tsv(found.notes).split("\n"))
     elif found.text:
         output.echo(*found.text.split("\n"), styled=True)
 
@@ -355,23 +354,7 @@ def _filter_options(row: Filter) -> Iterator[click.Option]:
         yield click.Option([f"--{row.name}/--no-{row.name}"], default=None, help=about)
     else:
         choices = click.Choice(tuple(row.choices)) if row.choices else None
-        complete = None if choices else _complete
-        yield _option(row.name, multiple=True, type=choices, help=about, shell_complete=complete)
-
-
-def _complete(context: click.Context, option: click.Parameter, typed: str) -> list[str]:
-    """Return the values in the notes that complete what was typed, for the shell."""
-    from .. import Library
-    from ..query.suggest import WordAtCursor, value_completions
-
-    try:
-        with Library(context.params.get("sidecar_path")).open() as connection:
-            row = FILTERS[str(option.name)]
-            found = value_completions(connection, WordAtCursor(typed, 0, len(typed), row.operator))
-            # A shell's menu isn't the place for others, and their lines would be further values.
-            return [value for value, _ in found if value == printable(value)][:MAX_LIMIT]
-    except ForeseenError:
-        return []  # without an index: a message would appear in the middle of the command line
+        yield _option(row.name, multiple=True, type=choices, help=about)
 
 
 def _option(name: str, **settings: Any) -> click.Option:

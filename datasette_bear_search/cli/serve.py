@@ -57,16 +57,12 @@ OF_ONE_PERSON = {"judgments": True, "files": True}
     metavar="NAME",
     help="Another host name to answer to, such as a proxy's; repeatable",
 )
-@click.option(
-    "--watch/--no-watch", default=True, help="Keep the index up to date while notes change"
-)
 @redact_option(default=None)
 def bear_serve(
     sidecar_path: Path | None,
     port: int | None,
     open_browser: bool,
     hosts: tuple[str, ...],
-    watch: bool,
     redact: bool | None,
 ) -> None:
     """
@@ -89,7 +85,7 @@ def bear_serve(
         settings: dict[str, Any] = {**OF_ONE_PERSON, "mcp_hosts": list(hosts)}
         if redact is not None:  # by default, pages show secrets but agents don't get them
             settings["redact"] = redact
-        serve(path, port, open_browser, settings, watches=watch)
+        serve(path, port, open_browser, settings)
 
 
 class _WordsIndexed(Exception):
@@ -259,8 +255,6 @@ def serve(
     port: int | None,
     open_browser: bool,
     settings: dict[str, Any],
-    *,
-    watches: bool = True,
     source: SourceConfig | None = None,
 ) -> None:
     """Serve the index at ``path``, and keep it up to date, until Ctrl-C.
@@ -302,13 +296,9 @@ def serve(
         datasette = Datasette([str(path)], metadata={"plugins": plugins})
         uvicorn_server = server(datasette, settings.get("mcp_hosts", ()))
         updater = updaters[datasette] = Updater(
-            path,
-            partial(_task, path, source),
-            watches=watches,
-            on_vectors=partial(_load_model, path),
+            path, partial(_task, path, source), partial(_load_model, path)
         )
-        if watches or source is not None:
-            updater.update()
+        updater.update()
         uvicorn_server.run(sockets=listeners)  # waits for open requests, then calls the handler
     echo(SERVER_STOPPED)
     updater.stop()

@@ -72,20 +72,6 @@ def tsv(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
     return "\n".join(rows)
 
 
-def markdown(notes: Sequence[Hit] | Sequence[SimilarNote]) -> str:
-    lines = []
-    for note in notes:
-        title = re.sub(r"([\\\[\]`*_<])", r"\\\1", printable(note.title) or "Untitled")
-        # Escape only the characters that would end the link.
-        address = quote(note.url or "", safe=string.punctuation.translate({40: None, 41: None}))
-        facts = [_dates(note), *(f"#{tag}" for tag in without_parent_tags(note.tags))]
-        link = f"[{title}]({address})" if note.url else title
-        lines.append(f"- {_SEPARATOR.join([link, *map(printable, filter(None, facts))])}")
-        if note.text:
-            lines.append(f"  > {_excerpt(note.text)}")
-    return "\n".join(lines)
-
-
 def explanation(response: SearchResponse) -> str:
     """Return how the query was understood, each note's scores, and where the time went."""
     results, plan = response.results, response.results.plan

@@ -310,8 +310,7 @@ class Embedder(Model):
         if self.truncate_dim is not None and not 1 <= self.truncate_dim <= whole:
             raise ModelUnavailable(
                 f"The vectors of the model {self._plain_name} have {whole} numbers: "
-                f"--dimensions {self.truncate_dim:,} can't be made of them. "
-                f"Choose one from 1 to {whole}."
+                f"@{self.truncate_dim} can't be made of them. Choose one from 1 to {whole}."
             )
         if self.truncate_dim == whole:
             self.truncate_dim = None

@@ -87,16 +87,6 @@ def names(folder: Path) -> Iterator[str]:
     yield from map(str, made_from if isinstance(made_from, list) else [made_from])
 
 
-def may_shorten(name: str) -> bool:
-    """Return whether the first numbers of a model's vectors may say the most, as far as it says."""
-    # Kusupati et al., "Matryoshka Representation Learning" (MRL), NeurIPS 2022
-    folder = _folder(name)
-    if folder is None:
-        return True
-    settings = [path.read_text(errors="replace") for path in folder.glob("config*.json")]
-    return any(re.search(r"(?i)matryoshka|\bMRL\b", text) for text in (_card(folder), *settings))
-
-
 def _folder(name: str) -> Path | None:
     """Return the folder of a model that isn't on a server."""
     plain, _ = split_name(name)

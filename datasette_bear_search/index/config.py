@@ -153,28 +153,18 @@ def _settings(path: Path) -> Mapping[str, Any]:
 
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise ConfigurationError(
-            f"There is no configuration file at {path}. Check --config, or the environment "
-            f"variable {CONFIG_VARIABLE}."
-        ) from None
     except OSError as error:
         raise ConfigurationError(
-            f"The configuration file {path} can't be read: {error.strerror}. Check its permissions."
+            f"The configuration file {path} can't be read: {error.strerror}. Check --config, or "
+            f"the environment variable {CONFIG_VARIABLE}."
         ) from None
-    except UnicodeDecodeError:
-        message = f"{path} isn't text in UTF-8. Save it so in your editor."
-        raise ConfigurationError(message) from None
-    except RecursionError:
-        message = f"{path} is nested too deeply to be read. Two levels are enough."
-        raise ConfigurationError(message) from None
-    except yaml.YAMLError as error:
+    except (UnicodeDecodeError, RecursionError, yaml.YAMLError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}, line {mark.line + 1}" if mark else str(path)
         problem = getattr(error, "problem", None) or error
         raise ConfigurationError(
-            f"{place}: this is not YAML ({problem}). Check the indentation, colons and quotation "
-            "marks there."
+            f"{place}: this is not YAML in UTF-8 ({problem}). Check the indentation, colons and "
+            "quotation marks there, and how your editor saves it."
         ) from None
     content = {} if content is None else content
     wanted = f"begin with {': or '.join(CONFIGURATION_KEYS)}:, and have below it what belongs to it"

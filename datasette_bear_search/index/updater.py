@@ -10,6 +10,7 @@ import pickle
 import queue
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -70,14 +71,12 @@ class Activity:
 
 
 class Updater:
-    """Update an index file on request and, if it watches, whenever its sources change."""
+    """Update an index file on request, and whenever its sources change."""
 
     def __init__(
         self,
         path: Path,
         select: Callable[[Sequence[str], str | None], Task],
-        *,
-        watches: bool = True,
         on_vectors: Callable[[], None] = lambda: None,
     ) -> None:
         """
@@ -86,7 +85,6 @@ class Updater:
         :param on_vectors: called when the first vectors have been made
         """
         self.activity = Activity()
-        self.watches = watches
         self._on_vectors = on_vectors
         self.has_notes = 0  # becomes 1 when the index is seen to have notes
         self._select = select
@@ -101,7 +99,7 @@ class Updater:
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
         self._requests: queue.SimpleQueue[object] = queue.SimpleQueue()
-        self._requests.put((path, watches, NICENESS))
+        self._requests.put((path, NICENESS))
         for work in (self._send, self._listen):
             threading.Thread(target=work, daemon=True).start()
 
@@ -167,11 +165,12 @@ def keep_updated() -> None:
     os.dup2(2, 1)  # where libraries may print
     if not (settings := _read(requests)):
         return  # the server ended first
-    path, watches, niceness = settings
+    path, niceness = settings
     if hasattr(os, "nice"):
         os.nice(niceness)
     tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
     working: list[_Worker] = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # rolls back what isn't committed
     last_search = SimpleNamespace(value=0.0)  # by time.monotonic()
 
     def receive() -> None:
@@ -192,7 +191,7 @@ def keep_updated() -> None:
         worker = _Worker(path, task, answers, last_search)
         working[:] = [worker]
         if tasks.empty():
-            worker.run(watches=watches)
+            worker.run()
 
 
 class _Worker(watch.Watcher):
@@ -211,9 +210,7 @@ class _Worker(watch.Watcher):
         self._idle_model = partial(_idle_model, last_search)
         self._fallback, self._failure = task.fallback, ""
         embedder = self._idle_model(task.model) if task.model else None
-        super().__init__(
-            path, task.configs, embedder, say=lambda message: None, quiet=True, hooks=hooks
-        )
+        super().__init__(path, task.configs, embedder, hooks)
 
     def _update_due(self) -> None:
         self._found, self._commits = {}, 0
@@ -221,10 +218,10 @@ class _Worker(watch.Watcher):
         if self._fallback and self._embedder is not None and self._embedder.failure:
             self._failure = f"{self._embedder.failure} Until then, {self._fallback} is used."
             self._embedder, self._fallback = self._idle_model(self._fallback), None
-            self._trouble[""] = ""
+            self.trouble[""] = ""
             self._plan(self._configs, 0)
             super()._update_due()
-        if self._embedder is not None and not self._is_ending:
+        if self._embedder is not None and not self._stop.is_set():
             self._prepare_model(self._embedder)
         self._tell("")
 
@@ -260,7 +257,7 @@ class _Worker(watch.Watcher):
         self._tell(LEARNING.format(done / max(total, 1)), embeds=True)
 
     def _tell(self, doing: str, *, embeds: bool = False) -> None:
-        problems = {source: said for source, said in self._trouble.items() if said}
+        problems = {source: said for source, said in self.trouble.items() if said}
         if self._failure:
             problems[""] = " ".join(filter(None, (self._failure, problems.get(""))))
         activity = Activity(doing, problems, embeds)

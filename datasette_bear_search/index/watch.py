@@ -1,17 +1,15 @@
-"""Sources that change: how far the index is behind them, and ``bear-index --watch``."""
+"""Sources that change → an index that is brought up to date whenever they do."""
 
 from __future__ import annotations
 
 import os
 import queue
-import signal
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 
 from ..embeddings.base import Embedder
 from ..notes import ForeseenError
@@ -34,8 +32,6 @@ SECONDS_BETWEEN_FOLDER_READS = 2.0
 SECONDS_BETWEEN_CHECKS = 300.0
 # Seconds before a source that couldn't be watched or read is tried again.
 SECONDS_BETWEEN_TRIES = 30.0
-# Milliseconds between two polls of the files where the system can't report changes.
-POLL_DELAY = 2000
 # A database's journals are files beside it, and a change of one is a change of the database.
 _JOURNALS = ("-wal", "-journal", "-shm")
 
@@ -76,64 +72,42 @@ class Watcher:
         path: Path,
         configs: Sequence[SourceConfig],
         embedder: Embedder | None,
-        *,
-        say: Callable[[str], None],
-        poll: bool = False,
-        quiet: bool = False,
         hooks: Hooks = SILENT,
     ) -> None:
         self._path = path
         self._configs = {config.name: config for config in configs}
         self._embedder = embedder
-        self._say = say
-        self._poll = poll
-        self._quiet = quiet
         self._hooks = hooks
         self._stop = threading.Event()
-        self._is_ending = False
         self._changed: queue.SimpleQueue[str] = queue.SimpleQueue()  # names of sources
         self._due: dict[str, float] = {}  # name → when to read it
         self._last_read: dict[str, float] = {}
         self._tidied = time.monotonic()
-        self._trouble: dict[str, str] = {}  # source → its last reported failure, "" if none
+        self.trouble: dict[str, str] = {}  # source ("": the index) → what is wrong, "" if nothing
         self._indexed: set[str] = set()  # sources that were in the index after the last update
 
-    def run(self, *, watches: bool = True) -> None:
-        """Read all sources; then watch them until Ctrl-C or a request to terminate.
-
-        :param watches: otherwise, stop after reading
-        """
+    def run(self) -> None:
+        """Read all sources; then watch them until :meth:`stop`."""
         threads = [
             threading.Thread(target=self._watch_place, args=[where], daemon=True)
             for where in filter(None, map(place, self._configs.values()))
         ]
-        # A request may come at any moment, and again while the first one is being met.
-        with suppress(KeyboardInterrupt), _ending_on_signals(self._end):
-            try:
-                for thread in threads if watches else ():
-                    thread.start()
-                self._plan(self._configs, 0)
+        try:
+            for thread in threads:
+                thread.start()
+            self._plan(self._configs, 0)
+            self._update_due()
+            while not self._stop.is_set():
+                self._wait()
                 self._update_due()
-                if not self._quiet:
-                    self._say(f"Watching {', '.join(self._configs)} (Ctrl-C stops)")
-                while watches and not self._is_ending:
-                    self._wait()
-                    self._update_due()
-            finally:
-                self.stop()
-                for thread in filter(threading.Thread.is_alive, threads):
-                    thread.join(timeout=2)
-        if not self._quiet:
-            self._say("Stopped watching")
+        finally:
+            self.stop()
+            for thread in filter(threading.Thread.is_alive, threads):
+                thread.join(timeout=2)
 
     def stop(self) -> None:
         """End :meth:`run` after its current step. Any thread may call this."""
-        self._end()
         self._stop.set()
-
-    def _end(self) -> None:
-        # This runs in a signal handler. It mustn't take a lock, which its own thread may hold.
-        self._is_ending = True
         self._changed.put("")
 
     def _wait(self) -> None:
@@ -155,14 +129,14 @@ class Watcher:
     def _update_due(self) -> None:
         now = time.monotonic()
         due = [name for name, when in self._due.items() if when <= now]
-        if not due or self._is_ending:
+        if not due or self._stop.is_set():
             return
         for name in due:
             del self._due[name]
         try:
             failed = self._update(due)
         except (ForeseenError, OSError, sqlite3.Error) as error:
-            self._failed("", explained(error))
+            self.trouble[""] = explained(error)
             failed = due
         for name in failed:
             config = self._configs.get(name)
@@ -171,8 +145,6 @@ class Watcher:
 
     def _update(self, names: Sequence[str]) -> list[str]:
         """Update the index from these sources; return the names of those that couldn't be read."""
-        started = time.perf_counter()
-        changed: list[str] = []
         # A source that was removed from the index in the meantime stays removed.
         for name in self._indexed - self._sources_in_index():
             self._configs.pop(name, None)
@@ -182,7 +154,6 @@ class Watcher:
             self._hooks.on_read(config, snapshot)
             if snapshot is not None:
                 self._last_read[config.name] = time.monotonic()
-                changed.append(config.name)
 
         tidy = time.monotonic() - self._tidied > SECONDS_BETWEEN_CHECKS
         report = indexer.update(
@@ -195,15 +166,9 @@ class Watcher:
         self._indexed = self._sources_in_index() & self._configs.keys()
         if tidy:
             self._tidied = time.monotonic()
-        if report.has_changes and not self._quiet:
-            self._report(
-                f"{', '.join(changed)}: {report.added:,} added, {report.changes_text()} "
-                f"({time.perf_counter() - started:.1f} s)"
-            )
         failures = {each.source: each.message for each in [*report.failures, *report.kept]}
-        for name in names:
-            self._failed(name, failures.get(name, ""))
-        self._failed("", " ".join(report.notices))
+        self.trouble |= {name: failures.get(name, "") for name in names}
+        self.trouble[""] = " ".join(report.notices)
         return [*failures]
 
     def _sources_in_index(self) -> set[str]:
@@ -211,15 +176,6 @@ class Watcher:
             return set()
         with closing(database.connect(self._path)) as connection:
             return set(sources.read_sources(connection))
-
-    def _failed(self, source: str, message: str) -> None:
-        """Report what is wrong with a source ("" for the index), unless it was just reported."""
-        if message and message != self._trouble.get(source):
-            self._report(f"{source}: {message}" if source else message)
-        self._trouble[source] = message
-
-    def _report(self, message: str) -> None:
-        self._say(f"{time.strftime('%H:%M:%S')} {message}")
 
     def _watch_place(self, where: Place) -> None:
         """Queue changes of one source until stopped, whatever happens to its folder."""
@@ -229,7 +185,7 @@ class Watcher:
                 folder = os.stat(where.folder)
                 for number, changed in enumerate(self._file_changes(where)):
                     if number == 0:
-                        self._trouble.pop(subject, None)
+                        self.trouble.pop(subject, None)
                     # A first check finds what changed before the system was listening.
                     if changed or number == 0:
                         self._changed.put(where.source)
@@ -237,8 +193,7 @@ class Watcher:
                         break  # another drive was mounted here, but the system watches the old one
             # For example, the folder vanished or has more files than the system can watch.
             except Exception as error:
-                advice = "It is tried again; if it stays so, use --poll."
-                self._failed(subject, f"{where.folder} can't be watched now ({error}). {advice}")
+                self.trouble[subject] = f"{where.folder} can't be watched now ({error})."
                 self._stop.wait(SECONDS_BETWEEN_TRIES)
 
     def _file_changes(self, where: Place) -> Iterable[Collection[object]]:
@@ -253,29 +208,7 @@ class Watcher:
             stop_event=self._stop,
             rust_timeout=1000,
             yield_on_timeout=True,
-            force_polling=self._poll or None,
-            poll_delay_ms=POLL_DELAY,
             recursive=where.file is None,
             ignore_permission_denied=True,
             raise_interrupt=False,
         )
-
-
-@contextmanager
-def _ending_on_signals(end: Callable[[], None]) -> Iterator[None]:
-    """On Ctrl-C or SIGTERM (launchd, systemd), call ``end`` and raise KeyboardInterrupt."""
-    # The exception isn't enough, because Python ignores those raised while it finalizes an object.
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        end()
-        raise KeyboardInterrupt
-
-    previous = {each: signal.signal(each, handle) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for each, handler in previous.items():
-            signal.signal(each, handler)

@@ -87,7 +87,7 @@ async def _respond(
         await asyncio.to_thread(pipeline.embed, wait=None if is_awaited else 0)
         # Count changed notes while SQLite searches, which releases the GIL.
         path = turns.index_file(database)
-        is_watched = bool(updater and updater.watches)
+        is_watched = updater is not None
         count = partial(freshness.changes_since_indexing, path, is_watched=is_watched)
         changes = asyncio.create_task(asyncio.to_thread(count))
         await turns.execute(database, read)

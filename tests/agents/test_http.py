@@ -214,23 +214,3 @@ async def test_datasette_agent_itself_calls_the_tools(datasette):
     # Call it as a language model does, with a tool of llm that knows the actor.
     [tool] = tools.make_llm_tools([ours["search_notes"]], app, {"id": "anna"})
     assert await tool.implementation(query="roof") == answer
-
-
-async def test_an_app_in_a_browser_may_connect_if_its_host_is_named(datasette):
-    named = datasette(mcp_hosts=["app.example"])
-    asked = {"origin": "https://app.example", "access-control-request-method": "POST"}
-    answer = await named.client.request("OPTIONS", PATH, headers=asked)
-    assert answer.status_code == 200
-    assert answer.headers["access-control-allow-origin"] == "https://app.example"
-    assert "Mcp-Protocol-Version" in answer.headers["access-control-allow-headers"]
-    # Datasette 1.0 itself accepts other sites' requests only with a token.
-    token = {"authorization": "Bearer token"}
-    listed = await post(named, origin="https://app.example", **token)
-    assert listed.headers["access-control-allow-origin"] == "https://app.example"
-    # Pages of other servers on this machine may send requests, but can't read the responses.
-    local = await post(named, origin="http://localhost:3000", **token)
-    assert "access-control-allow-origin" not in local.headers
-    foreign = {"origin": "https://evil.example"}
-    answer = await named.client.request("OPTIONS", PATH, headers=foreign)
-    assert answer.status_code == 403
-    assert "access-control-allow-origin" not in answer.headers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -19,8 +18,10 @@ from datasette.cli import cli
 
 from datasette_bear_search import processes
 from datasette_bear_search.agents import install, server
+from datasette_bear_search.cli import serve
 from datasette_bear_search.index import freshness
 from datasette_bear_search.index.file import database
+from tests.support.full_disk import full_disk
 
 
 @pytest.fixture
@@ -153,17 +154,14 @@ def test_nobody_else_can_read_a_new_file_with_tokens_at_any_moment(home, monkeyp
     assert (home / ".gemini" / "settings.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_beside_it(home, monkeypatch):
-    def full(path, content):
-        path.write_bytes(content[:9])
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
+@pytest.mark.parametrize("room", [0, 50])  # for no copy, and for the copy only
+def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_beside_it(home, monkeypatch, room):
+    monkeypatch.setattr(serve, "_check_server", lambda options: None)
     path = home / ".cursor" / "mcp.json"
     path.parent.mkdir()
     path.write_text('{"mcpServers": {}}')
-    (path.parent / ".mcp.json.new").write_text("of a run that was killed")
-    monkeypatch.setattr(install, "_create", full)
-    assert "No space left" in bear_mcp("--install", "cursor", "--yes", status=1)
+    with full_disk(room):
+        assert "can't be written" in bear_mcp("--install", "cursor", "--yes", status=1)
     assert [each.name for each in path.parent.iterdir()] == ["mcp.json"]
     assert path.read_text() == '{"mcpServers": {}}'
 

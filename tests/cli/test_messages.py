@@ -67,7 +67,7 @@ FAULTS = {
     ),
     "no configuration": Fault("bear-index --config {folder}/no.yaml", "Check --config"),
     "no YAML": Fault("bear-index --config {folder}/bad.yaml", "Check the indentation"),
-    "no UTF-8": Fault("bear-index --config {folder}/latin.yaml", "Save it so in your editor"),
+    "no UTF-8": Fault("bear-index --config {folder}/latin.yaml", "how your editor saves it"),
     "a port": Fault("bear-serve --no-open --port {port}", "Choose another with --port"),
     "no model": Fault("bear-index --model {folder}/no", "Give --model the path of one"),
     "an older index to search": Fault(

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import click
 import pytest
 import yaml
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.cli import output, search
+from datasette_bear_search.cli import output
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index.file import database
 from datasette_bear_search.notes import ForeseenError, printable, printable_json, printable_lines
@@ -104,27 +103,22 @@ def places(tmp_path_factory) -> Iterator[dict[str, Path | str]]:
 COMMANDS = [
     "bear-index {vault} {archive} --rebuild",
     "bear-index {vault} --sidecar {folder}/new/{hostile}.db",
-    "bear-index --dry-run",
     "bear-index --list",
     "bear-index --config {configuration}",
-    "bear-index --config {configuration} --dry-run",
     "bear-index --config {broken}",
     "bear-index --config {hostile}",
     "bear-index {hostile}",
     "bear-index --{hostile}",
-    "bear-index --every {hostile} {vault}",
     "bear-index --only {hostile}",
     "bear-index --remove {hostile}",
     "bear-index --model {hostile}",
     "bear-index --model {folder}/{hostile}",
     "bear-index --sidecar {foreign}",
     "bear-index --sidecar {archive}",
-    "bear-index --dimensions {hostile}",
     "bear-search roof --explain",
     "bear-search roof --json",
     "bear-search roof --format jsonl",
     "bear-search roof --format tsv",
-    "bear-search roof --format markdown",
     "bear-search {hostile}",
     "bear-search --tag {hostile}",
     "bear-search --{hostile}",
@@ -184,13 +178,6 @@ def test_only_our_own_styles_reach_a_terminal_with_colors(places, command, monke
     said = run(places, *command.split(), color=True)
     assert OWN_STYLES.search(said)
     assert NOT_PRINTED.findall(OWN_STYLES.sub("", said)) == []
-
-
-def test_names_that_would_break_a_shells_menu_are_not_completed(places):
-    context = click.Context(search.bear_search)
-    context.params = {"sidecar_path": places["index"]}
-    [option] = [each for each in search.bear_search.get_params(context) if each.name == "tag"]
-    assert search._complete(context, option, "") == ["plain"]
 
 
 def test_a_line_that_is_printed_stays_one_line(capsys):

@@ -291,13 +291,6 @@ def titles_id(bear_search, query) -> int:
     return json.loads(bear_search(query, "--json").stdout)["rows"][0]["id"]
 
 
-def test_results_can_be_pasted_into_a_note(bear_search, sidecar_path):
-    edit(sidecar_path, "update notes set title = 'A [b] *c*', url = 'app://x?a=(1)' where pinned")
-    first, excerpt, *_ = bear_search("church", "--format", "markdown").stdout.splitlines()
-    assert first == "- [A \\[b\\] \\*c\\*](app://x?a=%281%29) · 3 May 2024"
-    assert excerpt == "  > A drawing of the roof."
-
-
 def test_a_note_is_printed_as_markdown(bear_search):
     shown = bear_search("--show", str(titles_id(bear_search, "flashing"))).stdout
     assert shown.startswith("# Cabin roof\n\n")
@@ -308,24 +301,6 @@ def test_a_note_is_printed_as_markdown(bear_search):
 def test_version_prints_the_version(bear_search):
     said = f"datasette-bear-search, version {version('datasette-bear-search')}\n"
     assert bear_search("--version").stdout == said
-
-
-@pytest.mark.parametrize(
-    ("words", "completed"),
-    [("--tag cabin/", ["cabin/repairs"]), ("--source ", ["bear"]), ("--format t", ["text", "tsv"])],
-)
-def test_the_shell_completes_tags_and_sources(bear_search, sidecar_path, words, completed):
-    words = f"bear-search --sidecar {sidecar_path} {words}"
-    result = CliRunner().invoke(
-        search_command.bear_search,
-        prog_name="bear-search",
-        env={
-            "_BEAR_SEARCH_COMPLETE": "bash_complete",
-            "COMP_WORDS": words,
-            "COMP_CWORD": str(len(words.split(" ")) - 1),
-        },
-    )
-    assert [line.removeprefix("plain,") for line in result.stdout.splitlines()] == completed
 
 
 def test_a_locked_index_gives_a_message_at_once_with_the_reason(

@@ -1,4 +1,4 @@
-"""``bear-index --dimensions N``: truncated vectors, for models that are made for it."""
+"""``bear-index --model NAME@N``: truncated vectors, for models that are made for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from tests.support.bear_database import BearNote
 from tests.support.client import get
 from tests.support.datasettes import configured
 from tests.support.index_files import meta
-from tests.support.small_models import write_static_model
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 
@@ -76,7 +75,7 @@ def test_a_folder_with_an_at_sign_in_its_name_is_a_folder(tmp_path):
 
 
 def test_more_dimensions_than_the_model_has_give_a_clear_error():
-    with pytest.raises(ModelUnavailable, match="have 64 numbers: --dimensions 65 can't be made"):
+    with pytest.raises(ModelUnavailable, match="have 64 numbers: @65 can't be made"):
         get_embedder(f"{TINY}@65").load()
 
 
@@ -84,13 +83,13 @@ def test_more_dimensions_than_the_model_has_give_a_clear_error():
 
 
 def test_bear_index_keeps_short_vectors_and_says_so_in_the_index(bear_index, notes, sidecar_path):
-    bear_index("--dimensions", "16")
+    bear_index("--model", f"{TINY}@16")
     assert stored_lengths(sidecar_path) == {16 * 4}
     assert (meta(sidecar_path)["model"], meta(sidecar_path)["dimension"]) == (f"{TINY}@16", "16")
 
 
 def test_later_runs_keep_the_dimensions(bear_index, notes, sidecar_path, write):
-    bear_index("--dimensions", "16")
+    bear_index("--model", f"{TINY}@16")
     write(BearNote("# Roof\nThe roof leaks"))
     bear_index()
     assert stored_lengths(sidecar_path) == {16 * 4}
@@ -98,10 +97,9 @@ def test_later_runs_keep_the_dimensions(bear_index, notes, sidecar_path, write):
 
 def test_changing_the_dimensions_embeds_all_notes_again(bear_index, notes, sidecar_path):
     bear_index()
-    assert "add --yes" in bear_index("--dimensions", "16", fails=True).output
-    assert "2 passages embedded" in bear_index("--dimensions", "16", "--yes").output
-    assert "2 passages embedded" in bear_index("--dimensions", "32", "--yes").output
-    assert "embedded" not in bear_index("--dimensions", "32").output
+    assert "2 passages embedded" in bear_index("--model", f"{TINY}@16").output
+    assert "2 passages embedded" in bear_index("--model", f"{TINY}@32").output
+    assert "embedded" not in bear_index("--model", f"{TINY}@32").output
     assert stored_lengths(sidecar_path) == {32 * 4}
     assert "2 passages embedded" in bear_index("--model", TINY, "--yes").output
     assert stored_lengths(sidecar_path) == {64 * 4}
@@ -110,7 +108,7 @@ def test_changing_the_dimensions_embeds_all_notes_again(bear_index, notes, sidec
 def test_all_dimensions_of_a_model_are_the_model_itself(bear_index, notes, sidecar_path):
     bear_index()
     before = meta(sidecar_path)
-    result = bear_index("--dimensions", "64")
+    result = bear_index("--model", f"{TINY}@64")
     assert "embedded" not in result.output
     assert meta(sidecar_path)["model"] == TINY
     assert meta(sidecar_path)["fingerprint"] == before["fingerprint"]
@@ -120,38 +118,15 @@ def test_too_many_dimensions_are_refused_before_anything_is_written(
     bear_index, notes, sidecar_path
 ):
     bear_index()
-    result = bear_index("--dimensions", "65", fails=True)
+    result = bear_index("--model", f"{TINY}@65", fails=True)
     assert "have 64 numbers" in result.output
     assert stored_lengths(sidecar_path) == {64 * 4}
-
-
-@pytest.mark.parametrize(
-    ("card", "settings", "says"),
-    [
-        ("# A model", "{}", True),
-        ("Trained with MatryoshkaLoss.", "{}", False),
-        ("It has MRL support.", "{}", False),
-        ("", '{"matryoshka_dimensions": [8, 16]}', False),
-    ],
-)
-def test_a_model_that_nobody_calls_shortenable_gets_a_warning(
-    bear_index, notes, tmp_path, card, settings, says
-):
-    folder = write_static_model(tmp_path / "model")
-    (folder / "README.md").write_text(card)
-    (folder / "config_more.json").write_text(settings)
-    output = bear_index("--model", str(folder), "--dimensions", "16").output
-    assert ("trained for fewer dimensions" in output) == says
-    assert (
-        "trained for"
-        not in bear_index("--model", str(folder), "--dimensions", "48", "--yes").output
-    )
 
 
 @pytest.mark.datasette
 @pytest.mark.asyncio
 async def test_queries_are_truncated_like_the_notes(bear_index, notes, sidecar_path):
-    bear_index("--dimensions", "16")
+    bear_index("--model", f"{TINY}@16")
     path = "/-/bear-search.json?q=repair+of+the+fence&mode=semantic"
     answer = (await get(configured([sidecar_path], {}), path)).json()
     assert answer["query"]["retrievers"] == ["semantic"]

@@ -275,10 +275,10 @@ def test_trust_is_asked_for_the_model_whatever_its_prompts():
 
 
 def test_bear_index_keeps_the_prompts_and_searches_with_them(bear_index, notes, sidecar_path):
-    options = ["--query-prompt", "ask: ", "--passage-prompt", "note: "]
-    bear_index("--model", "test/own", *options)
+    model = "test/own@query=ask:%20@passage=note:%20"
+    bear_index("--model", model)
     stored = meta(sidecar_path)
-    assert stored["model"] == "test/own@query=ask:%20@passage=note:%20"
+    assert stored["model"] == model
     embedder = registry.get_embedder(stored["model"])
     assert "note: Fence\nRepairing the garden fence" in embedder.seen
     assert [text for text in embedder.seen if text.startswith("ask: ")]  # to measure the model
@@ -288,37 +288,34 @@ def test_bear_index_keeps_the_prompts_and_searches_with_them(bear_index, notes, 
 
 
 def test_later_runs_keep_the_prompts(bear_index, notes, sidecar_path, write):
-    bear_index("--query-prompt", "ask: ")
+    bear_index("--model", f"{TINY}@query=ask:%20")
     write(BearNote("# Roof\nThe roof leaks"))
     bear_index()
     assert meta(sidecar_path)["model"] == f"{TINY}@query=ask:%20"
 
 
-def test_other_prompts_need_confirmation_like_another_model(bear_index, notes, sidecar_path):
+def test_other_prompts_make_all_vectors_again(bear_index, notes, sidecar_path):
     bear_index()
-    assert "add --yes" in bear_index("--passage-prompt", "p: ", fails=True).output
-    assert "2 passages embedded" in bear_index("--passage-prompt", "p: ", "--yes").output
-    assert "embedded" not in bear_index("--passage-prompt", "p: ").output
-    assert "add --yes" in bear_index("--passage-prompt", "", fails=True).output
-    assert "2 passages embedded" in bear_index("--model", TINY, "--yes").output
+    assert "2 passages embedded" in bear_index("--model", f"{TINY}@passage=p:%20").output
+    assert "embedded" not in bear_index("--model", f"{TINY}@passage=p:%20").output
+    assert "2 passages embedded" in bear_index("--model", TINY).output
     assert meta(sidecar_path)["model"] == TINY
 
 
-def test_new_default_prompts_of_a_model_need_confirmation(bear_index, notes, sidecar_path):
+def test_new_default_prompts_of_a_model_make_all_vectors_again(bear_index, notes, sidecar_path):
     bear_index("--model", "test/own")
     registry.register("test/own", lambda: TrainedEmbedder("test/own"))  # as if its files changed
-    said = bear_index("--model", "test/own", fails=True).output
-    assert "made by an earlier version of test/own" in said
-    assert "2 passages embedded" in bear_index("--model", "test/own", "--yes").output
+    assert "2 passages embedded" in bear_index("--model", "test/own").output
 
 
-def test_prompts_of_a_model_that_nobody_trusts_do_not_trust_it(bear_index, notes, sidecar_path):
+def test_prompts_of_a_model_that_nobody_trusts_do_not_trust_it(
+    bear_index, notes, sidecar_path, configure
+):
     bear_index()
     with closing(sqlite3.connect(sidecar_path)) as connection:
         connection.execute("update meta set value = 'ollama:theirs' where key = 'model'")
         connection.commit()
-    said = bear_index("--query-prompt", "ask: ", "--yes", fails=True).output
-    assert "nobody has named on this machine" in said
+    bear_index(*configure("prompts:\n  query: 'ask: '\n"))
     assert not registry.is_trusted("ollama:theirs")
 
 
@@ -329,7 +326,7 @@ def test_listing_and_doctor_show_the_prompts(bear_index, notes, sidecar_path):
     bear_index()
     assert f"model: {TINY}, no prompts" in bear_index("--list").output
     assert doctor() == [f"{TINY} gets no prompts"]
-    bear_index("--model", "test/trained", "--query-prompt", "Ask:\n", "--yes")
+    bear_index("--model", "test/trained@query=Ask:%0A")
     shown = r'"Ask:\n" before each query and "passage: " before each passage'
     assert shown in bear_index("--list").output
     assert shown in doctor()[0]
@@ -351,12 +348,9 @@ def configure(tmp_path):
 def test_the_configuration_file_sets_prompts(bear_index, notes, sidecar_path, configure):
     bear_index()
     file = configure("prompts:\n  query: 'ask: '\n")
-    assert "add --yes" in bear_index(*file, fails=True).output
-    bear_index(*file, "--yes")
+    bear_index(*file)
     assert meta(sidecar_path)["prompts"] == '["ask: ", ""]'
     assert "embedded" not in bear_index(*file).output
-    bear_index(*file, "--query-prompt", "", "--yes")
-    assert meta(sidecar_path)["prompts"] == '["", ""]'
 
 
 def test_a_new_index_gets_the_prompts_of_the_configuration_file_whatever_makes_it(
@@ -398,6 +392,6 @@ def test_prompts_must_be_texts(bear_index, notes, configure, text, said):
 
 
 def test_a_restricted_index_knows_the_prompts(bear_index, notes, sidecar_path):
-    bear_index("--query-prompt", "ask: ")
+    bear_index("--model", f"{TINY}@query=ask:%20")
     update_restricted(sidecar_path, ["#x"], None)
     assert meta(file_for(sidecar_path, ["#x"]))["prompts"] == '["ask: ", ""]'

@@ -46,8 +46,7 @@ def test_notes_are_indexed_and_found_with_a_static_model(bear_index, write, mode
 
 def test_vectors_of_a_static_model_can_be_truncated(bear_index, write, model, sidecar_path):
     write(BearNote("# Fence\nRepair the garden fence"))
-    arguments = ("--model", str(model), "--dimensions", "24", "--yes")
-    assert "1 passage embedded" in bear_index(*arguments).output
+    assert "1 passage embedded" in bear_index("--model", f"{model}@24").output
 
 
 @pytest.mark.parametrize("has_context", [False, True])

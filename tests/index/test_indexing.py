@@ -333,33 +333,14 @@ def test_another_model_embeds_all_notes_again(write, bear_index, sidecar_path):
     assert "embedded" not in bear_index().output  # later runs keep that model
 
 
-def test_changing_the_model_asks_and_says_how_long_it_takes(write, bear_index, sidecar_path):
+def test_changing_the_model_says_how_long_it_takes(write, bear_index, sidecar_path):
     write(GARDEN, SOUP)
     bear_index()
     with closing(sqlite3.connect(sidecar_path)) as db, db:
         db.execute("insert into meta values ('passages_per_second', '0.01')")
     registry.register("other", lambda: TinyEmbedder("other"))
-    output = bear_index("--model", "other", fails=True).output
-    assert (
-        f"The vectors in the index were made by {TINY}. With other, 3 passages must be embedded "
-        "again, which takes about 5 minutes." in output
-    )
-    assert "To do so, add --yes." in output
-    assert rows(sidecar_path, "select value from meta where key = 'model'") == [(TINY,)]
-
-
-@pytest.mark.parametrize(("answer", "status", "model"), [("n\n", 1, TINY), ("y\n", 0, "other")])
-def test_in_a_terminal_the_person_is_asked_about_another_model(
-    write, bear_index, sidecar_path, answer, status, model
-):
-    write(GARDEN, SOUP)
-    bear_index()
-    registry.register("other", lambda: TinyEmbedder("other"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda self: True)
-        arguments = ["bear-index", "--sidecar", str(sidecar_path), "--model", "other"]
-        assert CliRunner().invoke(cli, arguments, input=answer).exit_code == status
-    assert rows(sidecar_path, "select value from meta where key = 'model'") == [(model,)]
+    output = bear_index("--model", "other").output
+    assert "Embedding 3 passages with other, which takes about 5 minutes and 0.0 MB" in output
 
 
 def test_pinned_and_newest_notes_are_embedded_first(write, bear_index, monkeypatch):
@@ -436,17 +417,6 @@ def test_vectors_that_are_not_numbers_are_refused(write, bear_index, sidecar_pat
     write(GARDEN, SOUP)
     assert "found by its words only" in bear_index().output
     assert rows(sidecar_path, "select count(*) from _vectors") == [(2,)]
-
-
-def test_a_dry_run_writes_nothing(write, bear_index, sidecar_path):
-    write(GARDEN, SOUP)
-    assert "Would add 2, change 0, remove 0" in bear_index("--dry-run").output
-    assert not sidecar_path.parent.exists()
-    bear_index()
-    before = sidecar_path.read_bytes()
-    write(BearNote(GARDEN.text + " More.", created=day(1)))
-    assert "Would add 0, change 1, remove 1" in bear_index("--dry-run").output
-    assert sidecar_path.read_bytes() == before
 
 
 def test_quiet_prints_nothing(write, bear_index):
@@ -572,7 +542,7 @@ def test_bears_folder_is_left_untouched_by_every_kind_of_run(
 ):
     write(GARDEN, SOUP, BearNote("# Old\n\nRubbish", trashed=True))
     with left_untouched(library):
-        bear_index("--dry-run")
+        bear_index("--list")
         bear_index("--no-semantic")
         bear_index("--include-trashed")
         bear_index("--rebuild")

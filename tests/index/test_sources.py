@@ -268,13 +268,18 @@ def test_the_list_tells_of_each_source_what_changed(index, journal):
     assert "can't be read" in index("--list").output
 
 
+def hourly(path) -> tuple[str, Path]:
+    config = path.with_name("bear-search.yaml")
+    config.write_text(f"sources: [{{location: {path}, name: journal, every: 1h}}]\n")
+    return "--config", config
+
+
 @pytest.mark.datasette
 @pytest.mark.asyncio
 async def test_the_interval_and_the_last_error_are_shown_everywhere(index, journal, sidecar_path):
     path = journal("feed", note("Monday"))
-    index(path, "--every", "1h")
+    index(*hourly(path))
     assert re.search(r"^journal: Read every 1h, next on .*\d\.$", index("--list").output, re.M)
-    assert "belongs" not in index(path).output  # it stays without the option
     journal("feed", "broken")
     index(fails=True)
     assert index("--list").output.count("The journal is wet.") == 1
@@ -300,19 +305,9 @@ def test_a_clock_that_is_set_back_delays_no_reading(index, journal):
     path = journal("feed", note("Monday"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time, "time", lambda now=time.time: now() + 10**7)
-        index(path, "--every", "1h")
+        index(*hourly(path))
         assert "next on" in index("--list").output
     assert "next on" not in index("--list").output
-
-
-@pytest.mark.parametrize("arguments", [["--every", "1h"], ["--every", "soon", "--only", "journal"]])
-def test_an_interval_belongs_to_a_source_and_is_a_time(index, journal, sidecar_path, arguments):
-    index(journal("one", note("Monday")))
-    result = CliRunner().invoke(cli, ["bear-index", *arguments, "--sidecar", str(sidecar_path)])
-    assert result.exit_code
-    assert re.search(
-        "--every needs a PATH|The option every must be a time in minutes", result.output
-    )
 
 
 def test_left_out_notes_are_listed(index, journal):
@@ -419,8 +414,6 @@ def test_a_kind_can_have_an_interval_of_its_own(
         config.write_text(entry + more)
         index("--config", config)
         assert rows(sidecar_path, sql) == [(every,)]
-    index(path, "--every", "1d")
-    assert rows(sidecar_path, sql) == [("1d",)]
     assert Journal.read_lines == ["Monday"]  # another interval is no reason to read all again
 
 

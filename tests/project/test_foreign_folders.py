@@ -41,7 +41,6 @@ MODELS = (
 )
 COMMANDS = (
     "bear-index --sidecar notes.db --list",
-    "bear-index --sidecar notes.db --dry-run",
     "bear-search --sidecar notes.db rain",
     "bear-search --sidecar notes.db --similar 1 --json",
     "bear-search --sidecar notes.db --show 1",
@@ -121,18 +120,6 @@ def test_the_server_and_its_updater_import_nothing_of_the_folder(folder):
         wait_for(lambda: "is blue" in page(f"{address}?q=boat&mode=keyword"))
         said = end_as_a_terminal_does(process)
     assert said == "Stopped\n"
-    assert_nothing_ran(folder)
-
-
-def test_watching_imports_nothing_of_the_folder(folder):
-    with running(folder, "bear-index --watch --no-semantic --sidecar watched.db more") as process:
-        for line in process.stdout:
-            if line.startswith("Watching"):
-                break
-        (folder / "more" / "newer.md").write_text("![](paper.pdf) The boat is red.")
-        assert "1 added" in process.stdout.readline()
-        said = end_as_a_terminal_does(process)
-    assert said == "Stopped watching\n"
     assert_nothing_ran(folder)
 
 

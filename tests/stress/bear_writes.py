@@ -32,7 +32,8 @@ MEMORY = Path("/dev/shm")
 
 JOURNALS = ("delete", "wal")
 LARGEST_DELAY = 0.050
-COMMANDS = ("bear-index", "bear-index --watch", "bear-doctor", "bear-index --list")
+SERVE = "bear-serve --no-open --port 0"
+COMMANDS = ("bear-index", SERVE, "bear-doctor", "bear-index --list")
 
 
 @dataclass
@@ -87,7 +88,7 @@ class Library:
             "--sidecar",
             str(self.sidecar),
         ]
-        return command + ["--no-semantic"] * (words in ("bear-index", "bear-index --watch"))
+        return command + ["--no-semantic"] * (words == "bear-index")
 
 
 def run_alone(command: list[str]) -> Ended:
@@ -149,8 +150,8 @@ def measure(
 
 
 def _work(measured: Measured, command: list[str], until: float, run: Run) -> None:
-    if "--watch" in command:
-        _watch(measured, command, max(1.0, until - time.monotonic()))
+    if "bear-serve" in command:
+        _serve(measured, command, max(1.0, until - time.monotonic()))
         return
     while True:  # at least once
         _check(measured, run(command), command)
@@ -206,18 +207,18 @@ def _idle_bear(library: Path, journal: str, is_open: bool) -> Iterator[None]:
         yield
 
 
-def _watch(measured: Measured, command: list, seconds: float) -> None:
-    with subprocess.Popen(command, **_quietly(), cwd=REPOSITORY) as watcher:
-        assert watcher.stdout is not None
+def _serve(measured: Measured, command: list, seconds: float) -> None:
+    with subprocess.Popen(command, **_quietly(), cwd=REPOSITORY) as server:
+        assert server.stdout is not None
         # Wait for this line, because Ctrl-C during startup is handled differently.
-        for line in watcher.stdout:
-            if line.startswith("Watching"):
+        for line in server.stdout:
+            if line.startswith("Search your notes"):
                 break
         time.sleep(seconds)
-        watcher.send_signal(signal.SIGINT)
-        output, _ = watcher.communicate(timeout=60)
-        if watcher.returncode or "Traceback" in output:
-            measured.failures.append(f"watching ended with {watcher.returncode}: {output[-300:]}")
+        server.send_signal(signal.SIGINT)
+        output, _ = server.communicate(timeout=60)
+        if server.returncode or "Traceback" in output:
+            measured.failures.append(f"serving ended with {server.returncode}: {output[-300:]}")
         measured.runs += 1
 
 

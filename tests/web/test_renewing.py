@@ -53,7 +53,7 @@ def save(tmp_path, notes):
 def address(save, tmp_path) -> Iterator[str]:
     datasette = configured([tmp_path / "notes.db"], {})
     freshness.updaters[datasette] = SimpleNamespace(
-        activity=Activity(), watches=True, has_notes=1, update=lambda _: None, give_way=lambda: None
+        activity=Activity(), has_notes=1, update=lambda _: None, give_way=lambda: None
     )
     with serving(uvicorn.Server(uvicorn.Config(datasette.app(), log_level="warning"))) as port:
         yield f"http://127.0.0.1:{port}"

@@ -32,7 +32,7 @@ class StoredSource:
 
     @property
     def next_try(self) -> str | None:
-        """When bear-serve and --watch will read it again, ISO 8601; None: when its files change."""
+        """When bear-serve will read it again, ISO 8601; None: when its files change."""
         pause = self.config.pause(has_failed=bool(self.error))
         if not self.tried or not pause or self.tried > time.time():  # the clock was set back
             return None

@@ -75,7 +75,7 @@ class VectorRun:
             # Binary quantization packs eight dimensions into a byte.
             raise ModelUnavailable(
                 f"Vectors of {embedder.dimension} numbers can't be indexed, only of a multiple of "
-                f"8. Use --dimensions {embedder.dimension // 8 * 8 or 8}."
+                f"8. Keep fewer of them: --model NAME@{embedder.dimension // 8 * 8 or 8}."
             )
         is_new = state.fingerprint != embedder.fingerprint
         similarity = calibration.unrelated_similarity(embedder) if is_new else 0.0

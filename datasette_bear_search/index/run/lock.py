@@ -10,7 +10,7 @@ from ...notes import ForeseenError
 from ..file import database
 from .report import SILENT, Hooks
 
-# Seconds to wait for other runs: bear-serve and --watch write for about a second at each change.
+# Seconds to wait for other runs: bear-serve writes for about a second at each change.
 RUN_SECONDS = 10.0
 
 

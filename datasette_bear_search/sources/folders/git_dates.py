@@ -47,7 +47,7 @@ def head(root: str) -> str:
     return _git(root, "rev-parse", "--verify", "--quiet", "HEAD").strip()
 
 
-@lru_cache(maxsize=4)  # --watch calls this after each change of a file
+@lru_cache(maxsize=4)  # bear-serve calls this after each change of a file
 def file_dates(root: str, commit: str) -> dict[str, FileDates]:
     """Return path → dates for the files below a folder, as of a commit."""
     blobs = {}

@@ -12,7 +12,6 @@ from typing import Any
 
 from datasette.app import Datasette
 from datasette.database import Database
-from datasette.facets import ColumnFacet, Facet
 from markupsafe import Markup
 
 from ..pages.cards import open_link
@@ -113,21 +112,6 @@ _CELLS: dict[tuple[str | None, str], tuple[type, Callable[[Database, Any, int | 
     (None, "tags"): (str, _tags),
     (None, "url"): (str, _url),
 }
-
-
-class FlagFacet(ColumnFacet):
-    """A facet by a column of 0 and 1, with labels in words."""
-
-    type = "flag"
-    suggest = Facet.suggest  # suggests nothing
-
-    async def facet_results(self) -> tuple[list[dict[str, Any]], list[str]]:
-        results, timed_out = await super().facet_results()
-        for facet in results:
-            facet["type"] = "column"  # the only type that the page doesn't name
-            for value in facet["results"]:
-                value["label"] = facet["name"] if value["value"] else f"not {facet['name']}"
-        return results, timed_out
 
 
 async def searchable_index(

@@ -220,7 +220,7 @@ async def _results_page(
             "found": [card(urls, results.plan, hit) for hit in recent],
             "saved": list(_saved(datasette, home.saved)) if may_save(database) else [],
             "state": response.state,
-            "follows": getattr(freshness.updaters.get(datasette), "watches", False),
+            "follows": datasette in freshness.updaters,
             "newest_url": urls.search(sort="newest"),
             "note_url": urls.note,
             "plain": plain_text,

@@ -157,12 +157,6 @@ def test_an_index_without_a_table_of_judgments_gets_one(older):
     assert rows(older, "select count(*) from judgments") == [(0,)]
 
 
-def test_a_dry_run_does_not_rebuild_an_older_index(older):
-    before = older.read_bytes()
-    assert "Would add 2, change 0, remove 0" in run("bear-index", "--dry-run", "--sidecar", older)
-    assert older.read_bytes() == before
-
-
 def test_a_newer_index_is_left_alone_by_every_command(write, bear_index, sidecar_path):
     write(*NOTES)
     bear_index()

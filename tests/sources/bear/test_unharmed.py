@@ -5,7 +5,7 @@ Tests that take minutes are in tests/stress/bear_writes.py.
 
 import pytest
 
-from tests.stress.bear_writes import COMMANDS, measure, traces
+from tests.stress.bear_writes import COMMANDS, SERVE, measure, traces
 from tests.stress.commands import Commands
 
 # Seconds that the third slowest of a few hundred writes may take. The limit is far above the usual
@@ -29,9 +29,9 @@ def test_no_write_of_bears_is_lost_or_fails_while_it_is_indexed(tmp_path, run, j
     assert measured.delay < LARGEST_DELAY
 
 
-def test_no_write_of_bears_is_lost_or_fails_while_it_is_watched(tmp_path, run):
+def test_no_write_of_bears_is_lost_or_fails_while_it_is_served(tmp_path, run):
     options = {"notes": 100, "seconds": 1.0, "rounds": 1, "run": run}
-    measured = measure(tmp_path, "delete", "bear-index --watch", **options)
+    measured = measure(tmp_path, "delete", SERVE, **options)
     assert len(measured.read) > 50
     assert measured.failures == []
 

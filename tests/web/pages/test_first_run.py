@@ -253,7 +253,8 @@ def test_the_present_model_is_used_if_the_chosen_one_cannot_be_had(home, monkeyp
     task = _task(path, None, [str(home / LOCATIONS[0])], MULTILINGUAL_MODEL)
     assert (task.model, task.fallback) == (MULTILINGUAL_MODEL, TINY)
     worker = index_updater._Worker(path, task, answers, SimpleNamespace(value=0.0))
-    worker.run(watches=False)
+    monkeypatch.setattr(worker, "_wait", worker.stop)
+    worker.run()
     answers.seek(0)
     while activity := index_updater._read(answers):
         told.append(activity)

@@ -137,7 +137,7 @@ async def test_a_note_cut_inside_of_a_link_shows_no_half_link(index_notes):
 async def test_the_start_page_promises_new_notes_only_if_sources_are_watched(sidecar_path, watches):
     with database.open_for_writing(sidecar_path):
         pass
-    datasette = bear_serve(sidecar_path, watches=watches)
+    datasette = bear_serve(sidecar_path) if watches else Datasette([str(sidecar_path)])
     assert ("appears here a moment later" in await page(datasette)) is watches
 
 
@@ -146,11 +146,10 @@ async def test_the_start_page_promises_new_notes_only_if_sources_are_watched(sid
 MICE = "q=mice+%3Cb%3E&tag=garden"
 
 
-def bear_serve(path, watches=False) -> Datasette:
+def bear_serve(path) -> Datasette:
     datasette = Datasette([str(path)])
     freshness.updaters[datasette] = SimpleNamespace(
         activity=Activity(),
-        watches=watches,
         has_notes=1,
         update=lambda locations: None,
         give_way=lambda: None,

@@ -150,7 +150,6 @@ ELSEWHERE = (
     Row("/", shows='placeholder="Search notes"'),
     Row("/notes/notes", shows='placeholder="Search notes"'),
     Row("/notes", shows='"/-/bear-search"'),
-    *([Row(f"/-/jump.json?q={SECRET}")] if IS_1_0 else []),
 )
 STATEMENTS = (
     sql(f"select bear_search('{SECRET}')", '\\"id\\": 1'),
@@ -412,7 +411,6 @@ async def test_people_who_may_not_see_all_notes_change_nothing(served, is_hidden
     updated: list[Sequence[str]] = []
     updater = SimpleNamespace(
         activity=Activity(),
-        watches=False,
         has_notes=1,
         update=updated.append,
         give_way=lambda: None,
