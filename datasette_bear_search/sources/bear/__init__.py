@@ -109,7 +109,17 @@ class BearLibrary(FileSource):
                     f"{self.location} is a database, but not one of Bear's: it has no table of"
                     f" notes as Bear makes it. Give the PATH of Bear's {DATABASE_NAME}."
                 )
-            rows = _fetch(db, include_trashed=include_trashed)
+            links = _rows(db, _LINKS)
+            # Bear 1.7 to 1.9 had only a join table for links, without titles.
+            links += [(*it, None) for it in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES", "SFNote")]
+            rows = _LibraryRows(
+                notes=_rows(db, _NOTES, [include_trashed]),
+                tags=_rows(db, _TAGS),
+                tagged=_pairs(db, "NOTES", "TAGS", "SFNoteTag"),
+                pinned=_pairs(db, "PINNEDNOTES", "PINNEDINTAGS", "SFNoteTag"),
+                files=_rows(db, _FILES),
+                links=links,
+            )
             every = _rows(db, "select ZUNIQUEIDENTIFIER from {ZSFNOTE}")
             columns = _columns(db, "ZSFNOTE")
         keys = [key for row in rows.notes if (key := _text(row["key"]))]
@@ -200,20 +210,6 @@ order by ZLINKEDBY, ZLOCATION, Z_PK
 
 def _is_bear_library(db: sqlite3.Connection) -> bool:
     return {"Z_PK", "ZUNIQUEIDENTIFIER", "ZTITLE", "ZTEXT"} <= _columns(db, "ZSFNOTE")
-
-
-def _fetch(db: sqlite3.Connection, *, include_trashed: bool) -> _LibraryRows:
-    links = _rows(db, _LINKS)
-    # Bear 1.7 to 1.9 had only a join table for links, without titles.
-    links += [(*pair, None) for pair in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES", "SFNote")]
-    return _LibraryRows(
-        notes=_rows(db, _NOTES, [include_trashed]),
-        tags=_rows(db, _TAGS),
-        tagged=_pairs(db, "NOTES", "TAGS", "SFNoteTag"),
-        pinned=_pairs(db, "PINNEDNOTES", "PINNEDINTAGS", "SFNoteTag"),
-        files=_rows(db, _FILES),
-        links=links,
-    )
 
 
 def _rows(db: sqlite3.Connection, sql: str, parameters: Sequence[object] = ()) -> list[Any]:

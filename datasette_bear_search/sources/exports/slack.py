@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
-from ...notes import Note, Tag
+from ...notes import Note, Tag, short_title
 from ...text.markdown import plain_text
 from ..base import SourceError, Unreadable, checked_option
 from ..files.archive import Archive
@@ -28,13 +28,10 @@ from ..formats.text import as_dict, as_dicts, as_text, load_json
 # A longer pause ends a conversation, and so does midnight (UTC).
 PAUSE_SECONDS = 60 * 60
 
-# Characters of the first message in the title.
-TITLE_LENGTH = 80
+TITLE_LENGTH = 82  # characters of the first message in the title
 
-# The files that list people: of a workspace, and of a whole organization.
+# The files that list people (of a workspace, and of a whole organization), channels, and talks.
 _PEOPLE = ("users.json", "org_users.json")
-
-# Those that list channels, and direct messages.
 _CHANNELS, _TALKS = ("channels.json", "groups.json"), ("mpims.json", "dms.json")
 
 # Subtypes of messages written by people and bots ("" is a plain one), not "joined" or "renamed".
@@ -100,15 +97,13 @@ class SlackExport(FileSource):
 
     def _objects(self, archive: Archive, path: str) -> list[dict[str, Any]]:
         """Return the objects in a file. Add a line to ``skipped`` if it can't be read."""
-        if path not in archive.files:
-            return []
         try:
-            items = load_json(archive.read(path))
+            items = load_json(archive.read(path)) if path in archive.files else []
+            if not isinstance(items, list):
+                raise Unreadable("no list of messages")
         except Unreadable as reason:
             self.skipped.append(f"{path}: {reason}")
             return []
-        if not isinstance(items, list):
-            self.skipped.append(f"{path}: no list of messages")
         return as_dicts(items)
 
 
@@ -381,6 +376,4 @@ def _body(messages: Sequence[Message]) -> str:
 def _beginning(messages: Sequence[Message]) -> str:
     words = next((m.text or " ".join(m.files) for m in messages if m.text or m.files), "")
     line = " ".join((plain_text(words.replace("```", " ")) or words).split())
-    if len(line) <= TITLE_LENGTH:
-        return line
-    return line[: TITLE_LENGTH + 1].rpartition(" ")[0].rstrip(" ,;:") + "…"
+    return short_title(line, TITLE_LENGTH)

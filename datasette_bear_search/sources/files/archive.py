@@ -32,7 +32,6 @@ LARGEST_FILE = 64 * MEGABYTE
 # Limits for all that is unpacked from an archive, and for its files. Zip bombs have more.
 LARGEST_ARCHIVE = 8 * 1024 * MEGABYTE
 MOST_FILES = 500_000
-# Suffixes of files that may be somebody's notes. A source that doesn't read them says so.
 DOCUMENTS = frozenset(word_lists()["documents"])
 
 # A folder with such files is a folder of notes, even if there are exports among them.
@@ -50,9 +49,7 @@ ONLY_IN_CLOUD = "only in iCloud; download it in Finder, and it is read the next 
 # Maximum compression ratio of files above RATIO_FROM. Deflate reaches 1,000. Not tuned.
 MAX_RATIO, RATIO_FROM = 200, MEGABYTE
 
-# Flag bits of a file in a zip archive.
-_ENCRYPTED = 0x1
-_UTF8_NAME = 0x800
+_ENCRYPTED, _UTF8_NAME = 0x1, 0x800  # flag bits of a file in a zip archive
 
 # Folders of software, full of other people's Markdown, and Jekyll's templates and generated pages.
 SOFTWARE = frozenset({"node_modules", "site-packages", "_includes", "_layouts", "_site"})
@@ -249,13 +246,13 @@ class Folder(Archive):
         return folders
 
     def _add_file(self, key: str, entry: os.DirEntry[str], files: dict[str, File]) -> None:
-        if not entry.is_file(follow_symlinks=False):
-            self.skipped.append(f"{key}: not a file but a pipe or a device")
-            return
         try:
             status = entry.stat(follow_symlinks=False)
         except OSError:
             return  # deleted in the meantime
+        if not stat.S_ISREG(status.st_mode):
+            self.skipped.append(f"{key}: not a file but a pipe or a device")
+            return
         if files is self.files and getattr(status, "st_flags", 0) & _DATALESS:
             self.evicted.add(key)
             return

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import dropwhile
+from itertools import accumulate, dropwhile, groupby
 from pathlib import Path
 from typing import Any
 
@@ -161,9 +161,10 @@ class NoteFolder(FileSource, Incremental):
                 changed_files.append(file)
         # One step for some files, then the next, so that its code and data stay in the processor's
         # caches: a fifth faster than file by file.
-        for some in _batches(changed_files):
+        ends = zip(changed_files, accumulate(file.size for file in changed_files))
+        for _, some in groupby(ends, lambda it: it[1] // BATCH_BYTES):
             parsed: list[tuple[File, ParsedFile]] = []
-            for file in some:
+            for file, _ in some:
                 try:
                     parsed.append(self._read(folder, file, dates.get(file.key)))
                 except Unreadable as error:
@@ -265,7 +266,7 @@ class NoteFolder(FileSource, Incremental):
         title = title or name
         if not heading or heading.casefold() != title.casefold():
             body = below
-        created = front_matter.date(properties, front_matter.CREATED) or file.day
+        created = front_matter.date(properties, front_matter.CREATED)
         parsed = self._with_properties(properties, problem, title, body, created)
         return replace(parsed, title_line=below[: len(below) - len(body)])
 
@@ -320,7 +321,7 @@ class NoteFolder(FileSource, Incremental):
         folder = self._link_path(file.folder)
         found, hashes = resolver.links(file.key, folder, targets)
         files, file_hashes = linked.of(folder, metadata)
-        created = parsed.created or _created(file)
+        created = parsed.created or file.day or _created(file)
         metadata = metadata._replace(
             todos_open=metadata.todos_open + parsed.todos_open,
             todos_done=metadata.todos_done + parsed.todos_done,
@@ -342,17 +343,6 @@ class NoteFolder(FileSource, Incremental):
             **metadata.note_fields(),
             **self._with_files(files),
         )
-
-
-def _batches(files: Iterable[File]) -> Iterator[list[File]]:
-    batch, size = [], 0
-    for file in files:
-        batch.append(file)
-        size += file.size
-        if size >= BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    yield batch
 
 
 def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> bool:

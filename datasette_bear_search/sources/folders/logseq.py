@@ -30,7 +30,6 @@ CACHE = "logseq_local_"
 # Folders with other files, or with backups of pages.
 _NOT_PAGES = ("logseq/", "assets/", "draws/", "whiteboards/")
 
-# Logseq's default for :journal/page-title-format.
 DEFAULT_TITLE = "MMM do, yyyy"
 
 _TITLE_FORMAT = re.compile(r'^[^;\n]*:journal/page-title-format\s+"([^"\n]+)"', re.MULTILINE)

@@ -107,17 +107,15 @@ class MarkdownFolder(NoteFolder):
         if name.lower() in INDEX_NAMES:
             name = composed(file.folder.rpartition("/")[2]) or name
         if file.suffix == org.SUFFIX:
-            parsed = org.parse(text, name)
-            return parsed if parsed.created else replace(parsed, created=file.day)
+            return org.parse(text, name)
         if file.suffix in HTML:
             if is_template(text):
                 raise Unreadable("a template that a site is made from")
             page = parse_html(text)
-            title, created = page.title or name, page.created or file.day
-            says = (title, page.markdown, (), created, page.modified)
+            says = (page.title or name, page.markdown, (), page.created, page.modified)
             return ParsedFile(*says, page.has_image, page.problem)
         if file.suffix not in MARKDOWN_SUFFIXES:
-            return ParsedFile(file.name, without_title_line(text, file.name), created=file.day)
+            return ParsedFile(file.name, without_title_line(text, file.name))
         parsed = self._parse_markdown(file, text, file.name if self.names_are_titles else name)
         return replace(parsed, soft_breaks=not self.names_are_titles)
 
