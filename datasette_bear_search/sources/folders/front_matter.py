@@ -115,7 +115,7 @@ def tags(properties: Mapping[str, Any], names: Iterable[str] = TAGS) -> list[str
                 items.append(text)
             else:
                 items += text.split(",") if "," in text else text.split()
-    return [tag for item in items if (tag := item.strip().strip("#*\"'/ "))]
+    return [tag for item in items if (tag := item.strip().strip("#*\"'/[] "))]
 
 
 def todo(properties: Mapping[str, Any]) -> bool | None:
