@@ -322,6 +322,11 @@ def test_a_file_for_each_message_is_read_like_a_mailbox(tmp_path: Path, packed: 
     assert "Badly" in note.body
 
 
+def test_a_message_that_says_neither_who_nor_when_has_no_line_above_it(tmp_path: Path) -> None:
+    [note] = Mailbox(folder_of(tmp_path, {"a.eml": b"Subject: Roof\n\nIt leaks."})).read()
+    assert (note.title, note.body) == ("Roof", "It leaks.")
+
+
 def test_a_maildir_says_what_was_thrown_away(tmp_path: Path) -> None:
     names = ("new/1.M1.host", "cur/2.M2.host:2,RS", "cur/3.M3.host:2,ST")
     messages = {name: message(int(name[4]), Subject=name[4]) for name in names}
