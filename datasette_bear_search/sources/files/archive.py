@@ -40,7 +40,7 @@ OTHER_NOTES = frozenset({".md", ".markdown", ".txt"})
 # "2024-05-01 Standup" and "2024_05_01"; with a time and without hyphens in programs' names for
 # notes: "20240501T093000--a-title" (Denote), "20240501093000-a-title" (org-roam), "202405010930".
 _DAY = re.compile(
-    r"(?P<day>(?:1[89]|20)\d{2}([-_.]?)\d{2}\2\d{2})(?:T?(?P<time>\d{4}(?:\d{2})?))?(?:$|[ _.T-])",
+    r"(?P<day>(?:1[89]|20)\d{2}([-_. ]?)\d{2}\2\d{2})(?:T?(?P<time>\d{4}(?:\d{2})?))?(?:$|[ _.T-])",
     re.ASCII,
 )
 ONLY_IN_CLOUD = "only in iCloud; download it in Finder, and it is read the next time"
@@ -51,10 +51,12 @@ MAX_RATIO, RATIO_FROM = 200, MEGABYTE
 
 _ENCRYPTED, _UTF8_NAME = 0x1, 0x800  # flag bits of a file in a zip archive
 
-# Folders of software, full of other people's Markdown, and Jekyll's templates and generated pages.
+# Folders of software, full of other people's Markdown, and Jekyll's templates and generated pages;
+# and software's files, such as TiddlyWiki's settings and plugins.
 SOFTWARE = frozenset({"node_modules", "site-packages", "_includes", "_layouts", "_site"})
 _SOFTWARE_FILE = re.compile(
-    r"(?:requirements[\w.-]*|constraints|licen[cs]e|robots|cmakelists)\.txt", re.IGNORECASE
+    r"(?:requirements[\w.-]*|constraints|licen[cs]e|robots|cmakelists)\.txt|\$__.*\.tid",
+    re.IGNORECASE,
 )
 
 # macOS puts ".Note.md.icloud" in place of a file that is only in iCloud, or sets this flag
@@ -95,7 +97,7 @@ class File(NamedTuple):
         """The date at the beginning of the name, which is the day when the file was created."""
         if not (match := _DAY.match(self.name)):
             return None
-        day, time = re.sub("[-_.]", "", match["day"]), match["time"]
+        day, time = re.sub("[-_. ]", "", match["day"]), match["time"]
         return (time and parse_timestamp(day + time)) or parse_timestamp(day)
 
     @property

@@ -266,12 +266,11 @@ class NoteFolder(FileSource, Incremental):
         title = title or name
         if not heading or heading.casefold() != title.casefold():
             body = below
-        created = front_matter.date(properties, front_matter.CREATED)
-        parsed = self._with_properties(properties, problem, title, body, created)
+        parsed = self._with_properties(properties, problem, title, body)
         return replace(parsed, title_line=below[: len(below) - len(body)])
 
     def _with_properties(
-        self, properties: dict[str, Any], problem: str, title: str, body: str, created: str | None
+        self, properties: dict[str, Any], problem: str, title: str, body: str
     ) -> ParsedFile:
         """Return a file with these properties in its front matter."""
         names = self.tag_properties
@@ -281,7 +280,7 @@ class NoteFolder(FileSource, Incremental):
             title,
             body if problem else front_matter.as_list(properties, names) + body,
             front_matter.tags(properties, names),
-            created,
+            front_matter.date(properties, front_matter.CREATED),
             front_matter.date(properties, front_matter.MODIFIED),
             problem=problem and f"{problem}; it is searched as text",
             trashed=trashed,
