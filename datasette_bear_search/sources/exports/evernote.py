@@ -220,4 +220,4 @@ def _html(content: str) -> str:
 
 
 def _box(is_checked: bool) -> str:
-    return f"<input type=checkbox{' checked' if is_checked else ''}>"
+    return f"<input type=checkbox{' checked' * is_checked}>"

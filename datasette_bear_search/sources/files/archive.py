@@ -275,21 +275,19 @@ class Folder(Archive):
 
     def _report_link(self, key: str, entry: os.DirEntry[str]) -> None:
         """Add a line to ``skipped`` that says why a link isn't followed."""
+        place, reason = (
+            key,
+            "a link out of this folder; what it leads to can be a source of its own",
+        )
         try:
-            if not entry.is_dir() and not self._is_wanted(entry.name):
-                return
-            target = os.path.realpath(entry.path, strict=True)
+            os.stat(entry.path)
+            place += "/" * entry.is_dir()
+            if Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(self._root)):
+                reason = "a link to what is in this folder anyway"
         except OSError as error:
-            self.skipped.append(f"{key}: a link that leads nowhere ({error.strerror})")
-            return
-        if self._excludes(key + "/" if os.path.isdir(target) else key):
-            return
-        root = os.path.realpath(self._root)
-        if target == root or target.startswith(os.path.join(root, "")):
-            reason = "a link to what is in this folder anyway"
-        else:
-            reason = "a link out of this folder; what it leads to can be a source of its own"
-        self.skipped.append(f"{key}: {reason}")
+            reason = f"a link that leads nowhere ({error.strerror})"
+        if (place != key or self._is_wanted(entry.name)) and not self._excludes(place):
+            self.skipped.append(f"{key}: {reason}")
 
 
 def storable_name(name: str) -> str:

@@ -199,6 +199,7 @@ class NoteFolder(FileSource, Incremental):
         problems: list[str] = []
         text = decode(content, self.encoding, problems)
         parsed = self._parse(file, text)
+        problems += [parsed.problem] * bool(parsed.problem)
         self._problems += [f"{file.key}: {problem}" for problem in problems]
         return file, parsed
 
@@ -275,7 +276,7 @@ class NoteFolder(FileSource, Incremental):
         """Return a file with these properties in its front matter."""
         names = self.tag_properties
         trashed = any(str(properties.get(it)).lower() == "true" for it in front_matter.TRASHED)
-        is_done = front_matter.todo(properties)
+        done = str(properties.get("completed?")).lower()  # of a to-do, as Joplin writes it
         return ParsedFile(
             title,
             body if problem else front_matter.as_list(properties, names) + body,
@@ -284,8 +285,8 @@ class NoteFolder(FileSource, Incremental):
             front_matter.date(properties, front_matter.MODIFIED),
             problem=problem and f"{problem}; it is searched as text",
             trashed=trashed,
-            todos_open=int(is_done is False),
-            todos_done=int(is_done is True),
+            todos_open=int(done in ("no", "false")),
+            todos_done=int(done in ("yes", "true")),
         )
 
     def _list(self, *, include_trashed: bool) -> Archive:
@@ -306,8 +307,6 @@ class NoteFolder(FileSource, Incremental):
         linked: links.LinkedFiles,
         prefix: str,
     ) -> Note:
-        if parsed.problem:
-            self._problems.append(f"{file.key}: {parsed.problem}")
         targets = [*metadata.links]
         if self.tags_are_links:
             targets += [LinkTarget(tag, is_wiki=True) for tag in (*parsed.tags, *metadata.tags)]
