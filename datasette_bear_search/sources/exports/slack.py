@@ -173,9 +173,7 @@ class Workspace:
         if not timestamp or as_text(fields.get("subtype")) not in _WRITTEN.split(" "):
             self.ignored += 1
             return None
-        user, thread = as_text(fields.get("user")), as_text(fields.get("thread_ts"))
-        if not thread and as_dicts(fields.get("replies")):
-            thread = timestamp  # in old exports, only this marks the first message of a thread
+        user = as_text(fields.get("user"))
         names = (self._people.get(user), _name(as_dict(fields.get("user_profile"))))
         author = next(filter(None, (*names, as_text(fields.get("username")), user)), "Somebody")
         by_app = bool(fields.get("bot_id")) and user not in self._people
@@ -187,7 +185,7 @@ class Workspace:
             moment=float(timestamp),
             timestamp=timestamp,
             changed=max(float(timestamp), float(edited or 0)),
-            thread=_timestamp(thread),
+            thread=_timestamp(fields.get("thread_ts")),
             team=as_text(fields.get("team")),
             author=author,
             by_bot=fields.get("subtype") == "bot_message" or user in self._bots or by_app,
@@ -344,12 +342,14 @@ def _resolved(reference: str, people: Mapping[str, str], channels: Mapping[str, 
 
 def _conversations(messages: Sequence[Message]) -> list[list[Message]]:
     """Return the threads, and other messages by people, split at pauses and at midnight."""
-    threads = defaultdict(list)
+    # In old exports, only the answers say that a message is the first of a thread.
+    threads: dict[str, list[Message]] = {message.thread: [] for message in messages}
     others: list[list[Message]] = []
     for message in messages:
         now, last = message.moment, others[-1][-1].moment if others else -math.inf
-        if message.thread:
-            threads[message.thread].append(message)
+        thread = message.thread or message.timestamp
+        if thread in threads:
+            threads[thread].append(message)
         elif message.by_bot:
             continue
         elif now - last <= PAUSE_SECONDS and last // 86400 == now // 86400:

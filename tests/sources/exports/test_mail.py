@@ -157,6 +157,7 @@ def test_a_line_says_that_no_label_is_known_as_trash(tmp_path: Path) -> None:
     "name",
     [
         *("Trash.mbox", "Papierkorb.mbox", "Deleted Messages.mbox/mbox", "Junk.mbox"),
+        *("削除済みメッセージ.mbox", "סל האשפה.mbox", "Indesiderata.mbox"),
         *("Éléments supprimés.mbox", "Deleted Items.mbox", "Trash/2024.mbox", "垃圾邮件.mbox"),
     ],
 )
