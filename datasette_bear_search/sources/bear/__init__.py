@@ -53,13 +53,11 @@ def default_location() -> Path:
     """Return where this user's Bear keeps its notes, or raise SourceError."""
     places = [Path.home() / location for location in LOCATIONS]
     for place in places:
-        try:
-            os.stat(place)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError:
-            pass  # it exists but macOS denies access; reading it raises an error with advice
-        return place
+        with suppress(FileNotFoundError, NotADirectoryError):
+            # If macOS denies access to it, reading it raises an error with advice.
+            with suppress(PermissionError):
+                os.stat(place)
+            return place
     raise SourceError(
         "Bear's notes were not found on this computer. Looked for:",
         *(f"  {place}" for place in places),
@@ -259,8 +257,6 @@ def _pairs(db: sqlite3.Connection, left: str, right: str, other: str) -> list[tu
         pairs += db.execute(f"select {notes}, {others} from {table}").fetchall()
     return pairs
 
-
-# --- Rows → notes
 
 _FLAGS = ("pinned", "archived", "trashed", "encrypted")
 _FLAGS_OF_TEXT = ("has_image", "has_file", "has_code")

@@ -126,9 +126,7 @@ class BearBackup(FileSource):
                     with open_inner(archive, file.key) as inner:
                         skipped += [f"{file.key}/{line}" for line in inner.skipped]
                         yield from _bundles_in(inner, f"{file.key}/", file.key)
-                except SourceError as reason:
-                    skipped.append(str(reason))
-                except Unreadable as reason:
+                except (SourceError, Unreadable) as reason:
                     skipped.append(f"{file.key}: {reason}")
         self.skipped += [line for line in skipped if line not in self.skipped]
 
@@ -147,9 +145,6 @@ class BearBackup(FileSource):
             f"There are no notes of Bear's in {self.location}. Give the PATH of a backup"
             f" ({BACKUP}), of a TextBundle ({BUNDLE}, {PACK}), or of a folder with some."
         )
-
-
-# --- TextBundles
 
 
 @dataclass(frozen=True)

@@ -337,9 +337,6 @@ def _resolved(reference: str, people: Mapping[str, str], channels: Mapping[str, 
     return f"[{label}]({target.replace('(', '%28').replace(')', '%29')})"
 
 
-# --- Messages → conversations
-
-
 def _conversations(messages: Sequence[Message]) -> list[list[Message]]:
     """Return the threads, and other messages by people, split at pauses and at midnight."""
     # In old exports, only the answers say that a message is the first of a thread.

@@ -239,8 +239,6 @@ class NoteFolder(FileSource, Incremental):
     def _metadata(self, body: str) -> Metadata:
         return extract_metadata(body)
 
-    # --- The same for all subclasses
-
     def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
         """Return key → hashes of a note's other names in links, separated by commas.
 
