@@ -275,10 +275,8 @@ class Folder(Archive):
 
     def _report_link(self, key: str, entry: os.DirEntry[str]) -> None:
         """Add a line to ``skipped`` that says why a link isn't followed."""
-        place, reason = (
-            key,
-            "a link out of this folder; what it leads to can be a source of its own",
-        )
+        place = key
+        reason = "a link out of this folder; what it leads to can be a source of its own"
         try:
             os.stat(entry.path)
             place += "/" * entry.is_dir()
