@@ -181,11 +181,11 @@ def without_title_line(text: str, title: str) -> str:
     return rest.lstrip("\n") if title and (is_title or _HEADING.match(first)) else text
 
 
-def short_title(title: str) -> str:
-    """Return a title as notes have it, cut if it is long."""
-    if len(title) <= LONGEST_TITLE:
+def short_title(title: str, most: int = LONGEST_TITLE) -> str:
+    """Return a title as notes have it, cut if it has more than ``most`` characters."""
+    if len(title) <= most:
         return title
-    return title[: LONGEST_TITLE - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    return title[: most - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
 def title_line(title: str, body: str) -> int:

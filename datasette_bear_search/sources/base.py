@@ -40,7 +40,6 @@ class Unchanged:
     key: str
 
 
-# What reading what has changed yields.
 Items: TypeAlias = Iterable[Note | Unchanged]
 
 

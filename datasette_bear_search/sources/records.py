@@ -311,9 +311,6 @@ def _value(item: dict[str, Any], field: str, places: Sequence[str]) -> Any:
     return values[0] if len(values) == 1 else values or None
 
 
-# --- Values of any type
-
-
 def _url(values: Mapping[str, Any]) -> str:
     return _text(values.get("url")).strip()
 

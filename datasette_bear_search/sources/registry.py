@@ -101,7 +101,7 @@ def _reads(kind: str, location: str) -> bool:
 _DATABASES = {
     b"ZICCLOUDSYNCINGOBJECT": "is Apple Notes' own database, in which texts are packed. Write them"
     " to a database with apple-notes-to-sqlite, and read that with the kind sql",
-    b"note_resources": "is Joplin's own database. In Joplin, choose File > Export all > MD -"
+    b"note_resources": "is Joplin's own format. In Joplin, choose File > Export all > MD -"
     " Markdown + Front Matter, and give the folder that it writes",
 }
 _TABLE = "is a SQLite database. Name a table in it: --table NAME --text COLUMN"
@@ -120,8 +120,9 @@ def _advice(location: str, kind: str) -> str:
             others = (advice for table, advice in _DATABASES.items() if table in start)
             if advice := next(others, "" if kind else _TABLE):
                 return f"{location} {advice}."
-    if name == "NoteStore.sqlite":
-        return f"{location} {_DATABASES[b'ZICCLOUDSYNCINGOBJECT']}."
+    for end, table in (("NoteStore.sqlite", b"ZICCLOUDSYNCINGOBJECT"), (".jex", b"note_resources")):
+        if name.endswith(end):
+            return f"{location} {_DATABASES[table]}."
     if os.path.splitext(name)[1].lower() in _SINGLE_NOTES:
         folder = os.path.dirname(location) or "."
         return f"{location} is a single note. Give the PATH of its folder: {folder}"

@@ -39,8 +39,7 @@ class SQLQuery(Records):
                 f" {', '.join(NEEDED)} from {self.location}, and of {', '.join(OPTIONAL)} if there"
                 " are such."
             )
-        is_number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
-        is_valid = is_number and time_limit > 0
+        is_valid = type(time_limit) in (int, float) and time_limit > 0
         checked_option("time_limit", time_limit, is_valid, "a number of seconds")
         self.sql, self.time_limit = sql, time_limit
         self._settings += (sql,)

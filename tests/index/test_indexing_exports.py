@@ -122,7 +122,7 @@ def test_a_source_that_fails_in_a_later_part_keeps_what_was_read(
         (path / name).write_text(f"{text} and beans")
     (path / "Old.md").unlink()
     monkeypatch.setattr(changes, "MOST_TEXT", 500)
-    monkeypatch.setattr(folders, "BATCH_BYTES", 0)
+    monkeypatch.setattr(folders, "BATCH_BYTES", 1)
     with monkeypatch.context() as patch:
         open_note = Folder.head
 

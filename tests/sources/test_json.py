@@ -5,6 +5,7 @@ Tests ``sources/records.py`` and ``sources/exports/json_apps.py``.
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -246,6 +247,7 @@ def test_other_folders_are_not_mistaken_for_exports(tmp_path: Path, files: dict[
         ("NoteStore.sqlite", b"", "apple-notes-to-sqlite"),
         ("copy.db", b"SQLite format 3\0 ZICCLOUDSYNCINGOBJECT", "apple-notes-to-sqlite"),
         ("database.sqlite", b"SQLite format 3\0 note_resources", "File > Export all"),
+        ("notes.jex", b"0123.md", "File > Export all"),
         ("blog.db", b"SQLite format 3\0 articles", "a table in it: --table NAME --text COLUMN"),
     ],
 )
@@ -279,6 +281,20 @@ def test_tags_of_standard_notes_lie_in_each_other_and_what_was_deleted_is_left_o
     ]
     [note] = StandardNotes(json_file(tmp_path, {"items": items}, "backup.json")).read()
     assert note.tags[0].name.endswith("kitchen/cups")
+
+
+def test_lines_and_to_dos_of_the_editor_super_stay_apart(tmp_path: Path) -> None:
+    lines = [{"text": "x = 1"}, {"type": "linebreak"}, {"text": "y = 2"}]
+    tasks = [
+        {"type": "listitem", "checked": done, "children": [{"text": name}]}
+        for name, done in (("brew", True), ("pour", False))
+    ]
+    root = {"children": [{"type": "code", "children": lines}, {"type": "list", "children": tasks}]}
+    content = {"title": "Tea", "text": json.dumps({"root": root})}
+    items = [{"uuid": "n", "content_type": "Note", "content": content}]
+    [note] = StandardNotes(json_file(tmp_path, {"items": items}, "backup.json")).read()
+    assert note.body == "x = 1\ny = 2\n- [x] brew\n- [ ] pour"
+    assert (note.todos_open, note.todos_done) == (1, 1)
 
 
 def test_a_backup_of_standard_notes_is_recognized_behind_many_texts(tmp_path: Path) -> None:

@@ -53,13 +53,11 @@ def default_location() -> Path:
     """Return where this user's Bear keeps its notes, or raise SourceError."""
     places = [Path.home() / location for location in LOCATIONS]
     for place in places:
-        try:
-            os.stat(place)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError:
-            pass  # it exists but macOS denies access; reading it raises an error with advice
-        return place
+        with suppress(FileNotFoundError, NotADirectoryError):
+            # If macOS denies access to it, reading it raises an error with advice.
+            with suppress(PermissionError):
+                os.stat(place)
+            return place
     raise SourceError(
         "Bear's notes were not found on this computer. Looked for:",
         *(f"  {place}" for place in places),
@@ -109,7 +107,17 @@ class BearLibrary(FileSource):
                     f"{self.location} is a database, but not one of Bear's: it has no table of"
                     f" notes as Bear makes it. Give the PATH of Bear's {DATABASE_NAME}."
                 )
-            rows = _fetch(db, include_trashed=include_trashed)
+            links = _rows(db, _LINKS)
+            # Bear 1.7 to 1.9 had only a join table for links, without titles.
+            links += [(*it, None) for it in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES", "SFNote")]
+            rows = _LibraryRows(
+                notes=_rows(db, _NOTES, [include_trashed]),
+                tags=_rows(db, _TAGS),
+                tagged=_pairs(db, "NOTES", "TAGS", "SFNoteTag"),
+                pinned=_pairs(db, "PINNEDNOTES", "PINNEDINTAGS", "SFNoteTag"),
+                files=_rows(db, _FILES),
+                links=links,
+            )
             every = _rows(db, "select ZUNIQUEIDENTIFIER from {ZSFNOTE}")
             columns = _columns(db, "ZSFNOTE")
         keys = [key for row in rows.notes if (key := _text(row["key"]))]
@@ -202,20 +210,6 @@ def _is_bear_library(db: sqlite3.Connection) -> bool:
     return {"Z_PK", "ZUNIQUEIDENTIFIER", "ZTITLE", "ZTEXT"} <= _columns(db, "ZSFNOTE")
 
 
-def _fetch(db: sqlite3.Connection, *, include_trashed: bool) -> _LibraryRows:
-    links = _rows(db, _LINKS)
-    # Bear 1.7 to 1.9 had only a join table for links, without titles.
-    links += [(*pair, None) for pair in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES", "SFNote")]
-    return _LibraryRows(
-        notes=_rows(db, _NOTES, [include_trashed]),
-        tags=_rows(db, _TAGS),
-        tagged=_pairs(db, "NOTES", "TAGS", "SFNoteTag"),
-        pinned=_pairs(db, "PINNEDNOTES", "PINNEDINTAGS", "SFNoteTag"),
-        files=_rows(db, _FILES),
-        links=links,
-    )
-
-
 def _rows(db: sqlite3.Connection, sql: str, parameters: Sequence[object] = ()) -> list[Any]:
     """Return the rows of a query on a ``{table}``; columns that this version lacks are null.
 
@@ -263,8 +257,6 @@ def _pairs(db: sqlite3.Connection, left: str, right: str, other: str) -> list[tu
         pairs += db.execute(f"select {notes}, {others} from {table}").fetchall()
     return pairs
 
-
-# --- Rows → notes
 
 _FLAGS = ("pinned", "archived", "trashed", "encrypted")
 _FLAGS_OF_TEXT = ("has_image", "has_file", "has_code")

@@ -27,14 +27,9 @@ from ..formats.text import as_dict, as_text, decode, load_json
 from . import HEADING_LINK, NOTE_URL, first_line
 
 BACKUP, OLD_BACKUP = ".bear2bk", ".bearbk"  # of Bear 2 and 1
-BUNDLE = ".textbundle"
-PACK = ".textpack"
-
-# The key of Bear's metadata in a TextBundle's info.json.
+BUNDLE, PACK = ".textbundle", ".textpack"
 BEAR_METADATA_KEY = "net.shinyfrog.bear"
-
-# Bytes of a text, enough for its first line.
-_HEAD = 4096
+_HEAD = 4096  # bytes of a text, enough for its first line
 
 # A TextBundle's text, in a folder with this suffix or at the top. In assets/ are attachments.
 _TEXT = re.compile(r"(?P<folder>|(?:.*/)?[^/]*\.textbundle/)text\.[a-z]+", re.IGNORECASE)
@@ -131,9 +126,7 @@ class BearBackup(FileSource):
                     with open_inner(archive, file.key) as inner:
                         skipped += [f"{file.key}/{line}" for line in inner.skipped]
                         yield from _bundles_in(inner, f"{file.key}/", file.key)
-                except SourceError as reason:
-                    skipped.append(str(reason))
-                except Unreadable as reason:
+                except (SourceError, Unreadable) as reason:
                     skipped.append(f"{file.key}: {reason}")
         self.skipped += [line for line in skipped if line not in self.skipped]
 
@@ -152,9 +145,6 @@ class BearBackup(FileSource):
             f"There are no notes of Bear's in {self.location}. Give the PATH of a backup"
             f" ({BACKUP}), of a TextBundle ({BUNDLE}, {PACK}), or of a folder with some."
         )
-
-
-# --- TextBundles
 
 
 @dataclass(frozen=True)
@@ -211,10 +201,7 @@ def _without_text(bundle: _Bundle) -> Note:
     encrypted = _flag(info.get("encrypted"))
     title = bundle.name
     if not encrypted:  # never read the text of an encrypted note
-        data = bundle.archive.head(bundle.text_key, _HEAD)
-        if len(data) == _HEAD:  # don't end in the middle of a character
-            data = data[: data.rfind(b"\n")]
-        title = first_line(decode(data))
+        title = first_line(decode(bundle.archive.head(bundle.text_key, _HEAD)))
     return Note(
         key=identifier or bundle.place,
         title=title,

@@ -165,14 +165,17 @@ def _parsed(chunks: Iterator[bytes], skipped: list[str]) -> Iterator[dict[str, l
 
 def _cut(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield each note's XML without its files, which may be of any size."""
-    rest = b""
+    note, rest = bytearray(), b""  # what was searched already, and what may be half a tag
     for chunk in chain(chunks, [b"<note>"]):
-        before, *notes = _START.split(_DATA.sub(rb"\1", rest + chunk))
-        for note in notes[:-1]:
-            yield note[: end.end()] if (end := _END.search(note)) else note
-        rest = notes[-1] if notes else before[-LONGEST_TAG:]
-        if len(rest) > LARGEST_NOTE:  # of what is left out, keep what may be half a tag
-            rest = rest[:LARGEST_NOTE] + rest[LARGEST_NOTE:][-LONGEST_TAG:]
+        part, *parts = _START.split(_DATA.sub(rb"\1", rest + chunk))
+        for following in parts:
+            note += part
+            if _START.match(note):
+                yield bytes(note[: end.end()] if (end := _END.search(note)) else note)
+            note, part = bytearray(), following
+        note += part[:-LONGEST_TAG]
+        del note[LARGEST_NOTE:]
+        rest = part[-LONGEST_TAG:]
 
 
 def _fields(note: str) -> dict[str, list[str]]:
@@ -220,4 +223,4 @@ def _html(content: str) -> str:
 
 
 def _box(is_checked: bool) -> str:
-    return f"<input type=checkbox{' checked' if is_checked else ''}>"
+    return f"<input type=checkbox{' checked' * is_checked}>"

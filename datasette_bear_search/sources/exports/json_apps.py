@@ -150,4 +150,6 @@ def _text_of(text: str) -> str:
 
 def _words(node: dict[str, Any]) -> str:
     words = as_text(node.get("text")) + "".join(map(_words, as_dicts(node.get("children"))))
-    return words + "\n" * (node.get("type") in ("heading", "listitem", "paragraph", "quote"))
+    box = f"- [{'x' if node['checked'] else ' '}] " if "checked" in node else ""
+    ends = ("code", "heading", "linebreak", "listitem", "paragraph", "quote", "tablecell")
+    return box + words + "\n" * (node.get("type") in ends)

@@ -316,7 +316,7 @@ def _note(thread: _Thread) -> Note:
         if paragraphs:
             text = _QUOTED.sub("", _ORIGINAL.split(text, 1)[0])
         head = ", ".join(filter(None, [message.author, message.moment[:10]]))
-        paragraphs.append(f"**{head}:**\n\n{text.strip()}")
+        paragraphs += [f"**{head}:**"] * bool(head) + [text.strip()]
     if people := ", ".join([*filter(None, thread.people)][:MOST_PEOPLE]):
         paragraphs.append(f"People: {people}")
     subject = next((message.subject for message in messages if message.subject), "")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
-from ...notes import Note, Tag
+from ...notes import Note, Tag, short_title
 from ...text.markdown import plain_text
 from ..base import SourceError, Unreadable, checked_option
 from ..files.archive import Archive
@@ -28,13 +28,10 @@ from ..formats.text import as_dict, as_dicts, as_text, load_json
 # A longer pause ends a conversation, and so does midnight (UTC).
 PAUSE_SECONDS = 60 * 60
 
-# Characters of the first message in the title.
-TITLE_LENGTH = 80
+TITLE_LENGTH = 82  # characters of the first message in the title
 
-# The files that list people: of a workspace, and of a whole organization.
+# The files that list people (of a workspace, and of a whole organization), channels, and talks.
 _PEOPLE = ("users.json", "org_users.json")
-
-# Those that list channels, and direct messages.
 _CHANNELS, _TALKS = ("channels.json", "groups.json"), ("mpims.json", "dms.json")
 
 # Subtypes of messages written by people and bots ("" is a plain one), not "joined" or "renamed".
@@ -100,15 +97,13 @@ class SlackExport(FileSource):
 
     def _objects(self, archive: Archive, path: str) -> list[dict[str, Any]]:
         """Return the objects in a file. Add a line to ``skipped`` if it can't be read."""
-        if path not in archive.files:
-            return []
         try:
-            items = load_json(archive.read(path))
+            items = load_json(archive.read(path)) if path in archive.files else []
+            if not isinstance(items, list):
+                raise Unreadable("no list of messages")
         except Unreadable as reason:
             self.skipped.append(f"{path}: {reason}")
             return []
-        if not isinstance(items, list):
-            self.skipped.append(f"{path}: no list of messages")
         return as_dicts(items)
 
 
@@ -178,9 +173,7 @@ class Workspace:
         if not timestamp or as_text(fields.get("subtype")) not in _WRITTEN.split(" "):
             self.ignored += 1
             return None
-        user, thread = as_text(fields.get("user")), as_text(fields.get("thread_ts"))
-        if not thread and as_dicts(fields.get("replies")):
-            thread = timestamp  # in old exports, only this marks the first message of a thread
+        user = as_text(fields.get("user"))
         names = (self._people.get(user), _name(as_dict(fields.get("user_profile"))))
         author = next(filter(None, (*names, as_text(fields.get("username")), user)), "Somebody")
         by_app = bool(fields.get("bot_id")) and user not in self._people
@@ -192,7 +185,7 @@ class Workspace:
             moment=float(timestamp),
             timestamp=timestamp,
             changed=max(float(timestamp), float(edited or 0)),
-            thread=_timestamp(thread),
+            thread=_timestamp(fields.get("thread_ts")),
             team=as_text(fields.get("team")),
             author=author,
             by_bot=fields.get("subtype") == "bot_message" or user in self._bots or by_app,
@@ -344,17 +337,16 @@ def _resolved(reference: str, people: Mapping[str, str], channels: Mapping[str, 
     return f"[{label}]({target.replace('(', '%28').replace(')', '%29')})"
 
 
-# --- Messages → conversations
-
-
 def _conversations(messages: Sequence[Message]) -> list[list[Message]]:
     """Return the threads, and other messages by people, split at pauses and at midnight."""
-    threads = defaultdict(list)
+    # In old exports, only the answers say that a message is the first of a thread.
+    threads: dict[str, list[Message]] = {message.thread: [] for message in messages}
     others: list[list[Message]] = []
     for message in messages:
         now, last = message.moment, others[-1][-1].moment if others else -math.inf
-        if message.thread:
-            threads[message.thread].append(message)
+        thread = message.thread or message.timestamp
+        if thread in threads:
+            threads[thread].append(message)
         elif message.by_bot:
             continue
         elif now - last <= PAUSE_SECONDS and last // 86400 == now // 86400:
@@ -381,6 +373,4 @@ def _body(messages: Sequence[Message]) -> str:
 def _beginning(messages: Sequence[Message]) -> str:
     words = next((m.text or " ".join(m.files) for m in messages if m.text or m.files), "")
     line = " ".join((plain_text(words.replace("```", " ")) or words).split())
-    if len(line) <= TITLE_LENGTH:
-        return line
-    return line[: TITLE_LENGTH + 1].rpartition(" ")[0].rstrip(" ,;:") + "…"
+    return short_title(line, TITLE_LENGTH)

@@ -29,8 +29,7 @@ _PRODUCT = re.compile(r"(?:.*?/)??Takeout/(?P<key>(?P<product>[^/]+)/(?:(?P<fold
 # A large export is split into takeout-20240501T093000Z-001.zip, -002.zip, …
 _PART = re.compile(r"takeout-.*\.zip", re.IGNORECASE)
 
-# Google's metadata of a document is in a file beside it.
-_INFO = "-info.json"
+_INFO = "-info.json"  # the end of a file beside a document, with Google's metadata
 _CREATED = ("created",)
 _MODIFIED = ("last_modified_by_any_user", "content_last_modified", "last_modified_by_me")
 
@@ -96,10 +95,7 @@ class Takeout(FileSource, Incremental):
             self.skipped.append(f"{others.total():,} files of other types than are read ({types})")
 
     def _items(self, stack: ExitStack, others: Counter[str]) -> dict[str, _Item]:
-        """Return all documents and notes by their path in the export, however it was unpacked.
-
-        Files of unknown types are counted in ``others``.
-        """
+        """Return all documents and notes by path, and count other types of files in ``others``."""
         items: dict[str, _Item] = {}
         archive = stack.enter_context(open_archive(self.path))
         self.skipped += archive.skipped

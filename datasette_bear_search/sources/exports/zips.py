@@ -23,7 +23,7 @@ from ..base import Items, SourceError, Unreadable
 from ..files.archive import DOCUMENTS, LARGEST_ARCHIVE, MEGABYTE, SOFTWARE, Archive, File
 from ..files.file_source import FileSource, is_zip, open_archive, open_inner
 from ..files.states import digest
-from ..folders import ParsedFile, front_matter
+from ..folders import ParsedFile
 from ..folders.links import LINKED
 from ..folders.markdown import HTML, SUFFIXES, MarkdownFolder
 from ..folders.obsidian import SETTINGS_FOLDER
@@ -94,8 +94,7 @@ class NotesZip(MarkdownFolder):
         if not properties:
             return parsed
         body = "\n".join(lines).lstrip("\n")
-        created = front_matter.date(properties, front_matter.CREATED)
-        found = self._with_properties(properties, "", parsed.title, body, created)
+        found = self._with_properties(properties, "", parsed.title, body)
         return replace(found, soft_breaks=parsed.soft_breaks)
 
 

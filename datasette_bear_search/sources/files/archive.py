@@ -32,7 +32,6 @@ LARGEST_FILE = 64 * MEGABYTE
 # Limits for all that is unpacked from an archive, and for its files. Zip bombs have more.
 LARGEST_ARCHIVE = 8 * 1024 * MEGABYTE
 MOST_FILES = 500_000
-# Suffixes of files that may be somebody's notes. A source that doesn't read them says so.
 DOCUMENTS = frozenset(word_lists()["documents"])
 
 # A folder with such files is a folder of notes, even if there are exports among them.
@@ -41,7 +40,7 @@ OTHER_NOTES = frozenset({".md", ".markdown", ".txt"})
 # "2024-05-01 Standup" and "2024_05_01"; with a time and without hyphens in programs' names for
 # notes: "20240501T093000--a-title" (Denote), "20240501093000-a-title" (org-roam), "202405010930".
 _DAY = re.compile(
-    r"(?P<day>(?:1[89]|20)\d{2}([-_.]?)\d{2}\2\d{2})(?:T?(?P<time>\d{4}(?:\d{2})?))?(?:$|[ _.T-])",
+    r"(?P<day>(?:1[89]|20)\d{2}([-_. ]?)\d{2}\2\d{2})(?:T?(?P<time>\d{4}(?:\d{2})?))?(?:$|[ _.T-])",
     re.ASCII,
 )
 ONLY_IN_CLOUD = "only in iCloud; download it in Finder, and it is read the next time"
@@ -50,14 +49,14 @@ ONLY_IN_CLOUD = "only in iCloud; download it in Finder, and it is read the next 
 # Maximum compression ratio of files above RATIO_FROM. Deflate reaches 1,000. Not tuned.
 MAX_RATIO, RATIO_FROM = 200, MEGABYTE
 
-# Flag bits of a file in a zip archive.
-_ENCRYPTED = 0x1
-_UTF8_NAME = 0x800
+_ENCRYPTED, _UTF8_NAME = 0x1, 0x800  # flag bits of a file in a zip archive
 
-# Folders of software, full of other people's Markdown, and Jekyll's templates and generated pages.
+# Folders of software, full of other people's Markdown, and Jekyll's templates and generated pages;
+# and software's files, such as TiddlyWiki's settings and plugins.
 SOFTWARE = frozenset({"node_modules", "site-packages", "_includes", "_layouts", "_site"})
 _SOFTWARE_FILE = re.compile(
-    r"(?:requirements[\w.-]*|constraints|licen[cs]e|robots|cmakelists)\.txt", re.IGNORECASE
+    r"(?:requirements[\w.-]*|constraints|licen[cs]e|robots|cmakelists)\.txt|\$__.*\.tid",
+    re.IGNORECASE,
 )
 
 # macOS puts ".Note.md.icloud" in place of a file that is only in iCloud, or sets this flag
@@ -98,7 +97,7 @@ class File(NamedTuple):
         """The date at the beginning of the name, which is the day when the file was created."""
         if not (match := _DAY.match(self.name)):
             return None
-        day, time = re.sub("[-_.]", "", match["day"]), match["time"]
+        day, time = re.sub("[-_. ]", "", match["day"]), match["time"]
         return (time and parse_timestamp(day + time)) or parse_timestamp(day)
 
     @property
@@ -249,13 +248,13 @@ class Folder(Archive):
         return folders
 
     def _add_file(self, key: str, entry: os.DirEntry[str], files: dict[str, File]) -> None:
-        if not entry.is_file(follow_symlinks=False):
-            self.skipped.append(f"{key}: not a file but a pipe or a device")
-            return
         try:
             status = entry.stat(follow_symlinks=False)
         except OSError:
             return  # deleted in the meantime
+        if not stat.S_ISREG(status.st_mode):
+            self.skipped.append(f"{key}: not a file but a pipe or a device")
+            return
         if files is self.files and getattr(status, "st_flags", 0) & _DATALESS:
             self.evicted.add(key)
             return
@@ -276,21 +275,17 @@ class Folder(Archive):
 
     def _report_link(self, key: str, entry: os.DirEntry[str]) -> None:
         """Add a line to ``skipped`` that says why a link isn't followed."""
+        place = key
+        reason = "a link out of this folder; what it leads to can be a source of its own"
         try:
-            if not entry.is_dir() and not self._is_wanted(entry.name):
-                return
-            target = os.path.realpath(entry.path, strict=True)
+            os.stat(entry.path)
+            place += "/" * entry.is_dir()
+            if Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(self._root)):
+                reason = "a link to what is in this folder anyway"
         except OSError as error:
-            self.skipped.append(f"{key}: a link that leads nowhere ({error.strerror})")
-            return
-        if self._excludes(key + "/" if os.path.isdir(target) else key):
-            return
-        root = os.path.realpath(self._root)
-        if target == root or target.startswith(os.path.join(root, "")):
-            reason = "a link to what is in this folder anyway"
-        else:
-            reason = "a link out of this folder; what it leads to can be a source of its own"
-        self.skipped.append(f"{key}: {reason}")
+            reason = f"a link that leads nowhere ({error.strerror})"
+        if (place != key or self._is_wanted(entry.name)) and not self._excludes(place):
+            self.skipped.append(f"{key}: {reason}")
 
 
 def storable_name(name: str) -> str:

@@ -115,13 +115,7 @@ def tags(properties: Mapping[str, Any], names: Iterable[str] = TAGS) -> list[str
                 items.append(text)
             else:
                 items += text.split(",") if "," in text else text.split()
-    return [tag for item in items if (tag := item.strip().strip("#*\"'/ "))]
-
-
-def todo(properties: Mapping[str, Any]) -> bool | None:
-    """Return whether a note that is a to-do is done, as Joplin writes it; None for other notes."""
-    done = str(properties.get("completed?", "")).lower()
-    return done in ("yes", "true") if done in _BOOLEANS else None
+    return [tag for item in items if (tag := item.strip().strip("#*\"'/[] "))]
 
 
 def as_list(properties: Mapping[str, Any], tag_names: Collection[str] = TAGS) -> str:

@@ -39,8 +39,7 @@ class LinkResolver:
         self._by_path: dict[str, str] = {}
         # Last part of a path → (whether it is that of the note's folder, folded path, key).
         self._by_name: dict[str, list[tuple[bool, str, str]]] = {}
-        by_alias = ((alias, key) for key in sorted(aliases) for alias in aliases[key].split(","))
-        self._by_alias = dict(by_alias)
+        self._by_alias = {it: key for key in sorted(aliases) for it in aliases[key].split(",")}
         self._by_folder: dict[str, str] = {}
         for key, name in names.items():
             path = folded(name)

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from urllib.parse import quote, unquote
 
 from ..files.archive import Archive, File
 from ..files.states import composed
-from ..formats.dates import parse_timestamp
 from ..formats.markdown_metadata import Metadata, suffix, without_code
 from ..formats.text import decode, word_lists
 from . import NoteFolder, ParsedFile, front_matter, org
@@ -30,7 +28,6 @@ CACHE = "logseq_local_"
 # Folders with other files, or with backups of pages.
 _NOT_PAGES = ("logseq/", "assets/", "draws/", "whiteboards/")
 
-# Logseq's default for :journal/page-title-format.
 DEFAULT_TITLE = "MMM do, yyyy"
 
 _TITLE_FORMAT = re.compile(r'^[^;\n]*:journal/page-title-format\s+"([^"\n]+)"', re.MULTILINE)
@@ -144,9 +141,7 @@ class LogseqGraph(NoteFolder):
 
     def _parse(self, file: File, text: str) -> ParsedFile:
         if file.suffix == org.SUFFIX:
-            parsed = org.parse(text, self._link_name(file.key))
-            journal = parse_timestamp(_journal_day(file.key, file.name))
-            return replace(parsed, created=journal or parsed.created)
+            return org.parse(text, self._link_name(file.key))
         properties, body, problem = _page_properties(text)
         if isinstance(tags := properties.get("tags"), str):
             properties["tags"] = _page_names(tags)
@@ -155,9 +150,7 @@ class LogseqGraph(NoteFolder):
         if ":LOGBOOK:" in body:
             body = _LOGBOOK.sub("", body)
         title = front_matter.first(properties, front_matter.TITLES) or self._link_name(file.key)
-        day = _journal_day(file.key, file.name)
-        created = parse_timestamp(day) or front_matter.date(properties, front_matter.CREATED)
-        return self._with_properties(properties, problem, title, body, created)
+        return self._with_properties(properties, problem, title, body)
 
     def _metadata(self, body: str) -> Metadata:
         """Return the metadata including Logseq's tasks and long tags: ``#[[raised beds]]``."""

@@ -1,4 +1,4 @@
-"""The notes in a folder of Markdown, Org, plain text and HTML files."""
+"""The notes in a folder of Markdown, Org, plain text, HTML and TiddlyWiki's files."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ..formats.documents import is_template, parse_html
 from ..formats.keep import is_page_of_keep
 from ..formats.markdown_metadata import suffix
 from ..formats.text import decode
-from . import NoteFolder, ParsedFile, front_matter, has_files, org
+from . import NoteFolder, ParsedFile, front_matter, has_files, org, tiddlywiki
 from .links import INDEX_NAMES
 
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
 HTML = (".html", ".htm", ".xhtml")
-SUFFIXES = (*MARKDOWN_SUFFIXES, *HTML, ".txt", ".text", org.SUFFIX)
+SUFFIXES = (*MARKDOWN_SUFFIXES, *HTML, ".txt", ".text", org.SUFFIX, tiddlywiki.SUFFIX)
 
 _TRASH = re.compile(r"((?:.*?/)??)trash/", re.IGNORECASE)
 _BESIDE_TRASH = ("source/notes.json", "notes.sqlite")
@@ -34,7 +34,7 @@ FEWEST_SOURCES = 4
 
 
 class MarkdownFolder(NoteFolder):
-    """A folder of Markdown, Org, plain text or HTML files, such as a git repository of TILs."""
+    """A folder of Markdown, Org, plain text, HTML or .tid files, such as a repository of TILs."""
 
     tag_properties = front_matter.TAGS
 
@@ -99,25 +99,29 @@ class MarkdownFolder(NoteFolder):
         )
 
     def _other_names(self, folder: Archive, key: str) -> Sequence[str]:
+        if suffix(key) not in (org.SUFFIX, tiddlywiki.SUFFIX):
+            return ()
+        text = decode(folder.read(key, largest=LARGEST_NOTE))
         is_org = suffix(key) == org.SUFFIX
-        return org.names(decode(folder.read(key, largest=LARGEST_NOTE))) if is_org else ()
+        return org.names(text) if is_org else [tiddlywiki.split(text)[0].get("title", key)]
 
     def _parse(self, file: File, text: str) -> ParsedFile:
         name = file.name
         if name.lower() in INDEX_NAMES:
             name = composed(file.folder.rpartition("/")[2]) or name
         if file.suffix == org.SUFFIX:
-            parsed = org.parse(text, name)
-            return parsed if parsed.created else replace(parsed, created=file.day)
+            return org.parse(text, name)
+        if file.suffix == tiddlywiki.SUFFIX:
+            fields, body = tiddlywiki.split(text)
+            return self._with_properties(fields, "", fields.get("title") or name, body)
         if file.suffix in HTML:
             if is_template(text):
                 raise Unreadable("a template that a site is made from")
             page = parse_html(text)
-            title, created = page.title or name, page.created or file.day
-            says = (title, page.markdown, (), created, page.modified)
+            says = (page.title or name, page.markdown, (), page.created, page.modified)
             return ParsedFile(*says, page.has_image, page.problem)
         if file.suffix not in MARKDOWN_SUFFIXES:
-            return ParsedFile(file.name, without_title_line(text, file.name), created=file.day)
+            return ParsedFile(file.name, without_title_line(text, file.name))
         parsed = self._parse_markdown(file, text, file.name if self.names_are_titles else name)
         return replace(parsed, soft_breaks=not self.names_are_titles)
 

@@ -69,10 +69,9 @@ class ObsidianVault(NoteFolder):
         return os.path.isdir(os.path.join(os.path.expanduser(location), SETTINGS_FOLDER))
 
     def _list(self, *, include_trashed: bool) -> Archive:
-        self._ignored, problem = _ignore_filters(self.root)
+        self._ignored, problems = _ignore_filters(self.root)
         folder = super()._list(include_trashed=include_trashed)
-        if problem:
-            folder.skipped.append(problem)
+        folder.skipped += problems
         return folder
 
     def _settings(self) -> tuple[object, ...]:
@@ -117,21 +116,19 @@ def _card(node: dict[str, Any]) -> str:
     return f"[[{text}]]" if text and kind == "file" else text
 
 
-def _ignore_filters(root: str) -> tuple[list[re.Pattern[str]], str]:
+def _ignore_filters(root: str) -> tuple[list[re.Pattern[str]], list[str]]:
     """Return the patterns of Obsidian's setting "Excluded files", and what is wrong with them."""
-    path = os.path.join(root, SETTINGS_FOLDER, "app.json")
     patterns = []
     try:
-        with open(path, "rb") as stream:
-            settings = as_dict(load_json(stream.read()))
+        settings = as_dict(load_json(Path(root, SETTINGS_FOLDER, "app.json").read_bytes()))
         for item in settings.get("userIgnoreFilters") or ():
             # A regular expression between slashes, or the beginning of a path.
             is_pattern = len(item) > 2 and item[0] == item[-1] == "/"
             pattern = f".*?(?:{item[1:-1]})" if is_pattern else re.escape(item)
             patterns.append(re.compile(pattern, re.IGNORECASE))
-        return patterns, ""
+        return patterns, []
     except FileNotFoundError:
-        return [], ""
+        return [], []
     except (OSError, TypeError, re.error, Unreadable):
         problem = "can't be understood, so Obsidian's excluded files were read, too"
-        return [], f"{SETTINGS_FOLDER}/app.json: {problem}"
+        return [], [f"{SETTINGS_FOLDER}/app.json: {problem}"]

@@ -46,6 +46,9 @@ _ATTRIBUTE = re.compile(
 _CHECKBOX = re.compile(r"<input\b[^<>]*?\btype\s*=\s*[\"']?checkbox\b[^<>]*>", re.IGNORECASE)
 _CHECKED = re.compile(r"\schecked\b", re.IGNORECASE)
 _LABEL = re.compile(r"</label\s*>", re.IGNORECASE)
+# In a browser's or a service's export of bookmarks, tags are an attribute of the link.
+_BOOKMARK = re.compile(r"<a\b[^<>]*>[^<>]*</a>", re.IGNORECASE)
+_TAGS = re.compile(r'\stags="([^"]+)', re.IGNORECASE)
 # A picture that was embedded in the page, or that never had an address; a link around no words.
 _EMPTY = re.compile(r"!\[([^\[\]\n]*)\]\(<>\)|(?<!!)\[\]\([^()\n]*\)")
 
@@ -135,6 +138,8 @@ def _parsed(html: str) -> Page | None:
         dates.setdefault(next(names, "").lower(), unescape(found.get("content", "")))
     html = _CHECKBOX.sub(lambda box: "[x] " if _CHECKED.search(box[0]) else "[ ] ", html)
     html = _LABEL.sub(r"\g<0> ", html)
+    if "<!DOCTYPE NETSCAPE-Bookmark" in html[:100]:
+        html = _BOOKMARK.sub(lambda link: " ".join([link[0], *_TAGS.findall(link[0])]), html)
     tail = html.rfind(">") + 1  # a "<" after it is no tag; a browser would drop all words there
     options = ConversionOptions(
         bullets="-",

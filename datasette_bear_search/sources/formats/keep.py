@@ -21,11 +21,10 @@ _FIELDS = ("textContent", "listContent", "title")
 
 def is_keep(content: bytes) -> bool:
     """Return whether this is the JSON of a note, wherever it lies and whatever its name."""
-    try:
-        fields = as_dict(load_json(content))
-    except Unreadable:
-        return False
-    return any(name in fields for name in _OWN) and any(name in fields for name in _FIELDS)
+    with suppress(Unreadable):
+        fields = as_dict(load_json(content)).keys()
+        return not fields.isdisjoint(_OWN) and not fields.isdisjoint(_FIELDS)
+    return False
 
 
 def is_page_of_keep(path: str, read: Callable[[str], bytes]) -> bool:

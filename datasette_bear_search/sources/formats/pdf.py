@@ -10,6 +10,7 @@ import atexit
 import json
 import re
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from threading import Lock, Timer
@@ -103,12 +104,10 @@ def _end() -> None:
 
 
 def serve() -> None:
-    try:
+    with suppress(ImportError, OSError, ValueError):  # Windows has no limit, and macOS ignores it
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
-    except (ImportError, OSError, ValueError):
-        pass  # Windows has no such limit, and macOS doesn't enforce it
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     while size := requests.read(8):
         data = requests.read(int.from_bytes(size, "big"))

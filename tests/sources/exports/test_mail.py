@@ -157,6 +157,7 @@ def test_a_line_says_that_no_label_is_known_as_trash(tmp_path: Path) -> None:
     "name",
     [
         *("Trash.mbox", "Papierkorb.mbox", "Deleted Messages.mbox/mbox", "Junk.mbox"),
+        *("削除済みメッセージ.mbox", "סל האשפה.mbox", "Indesiderata.mbox"),
         *("Éléments supprimés.mbox", "Deleted Items.mbox", "Trash/2024.mbox", "垃圾邮件.mbox"),
     ],
 )
@@ -320,6 +321,11 @@ def test_a_file_for_each_message_is_read_like_a_mailbox(tmp_path: Path, packed: 
     assert (note.title, tag_names(note)) == ("The roof of Zoë", ["Roof"])
     assert "It leaks" in note.body
     assert "Badly" in note.body
+
+
+def test_a_message_that_says_neither_who_nor_when_has_no_line_above_it(tmp_path: Path) -> None:
+    [note] = Mailbox(folder_of(tmp_path, {"a.eml": b"Subject: Roof\n\nIt leaks."})).read()
+    assert (note.title, note.body) == ("Roof", "It leaks.")
 
 
 def test_a_maildir_says_what_was_thrown_away(tmp_path: Path) -> None:

@@ -80,9 +80,7 @@ def test_a_thread_that_goes_on_another_day_is_one_note_in_its_order(export) -> N
 
 
 def test_the_first_message_of_a_thread_is_known_in_exports_of_old(export) -> None:
-    source = export(
-        says("Who?", replies=[{"user": "U2", "ts": "1"}]), says("Me.", 300, "U2", **thread())
-    )
+    source = export(says("Who?"), says("Me.", 300, "U2", **thread()))
     assert only(source).body == "**Ada:** Who?\n\n**Grace Hopper:** Me."
 
 

@@ -93,6 +93,7 @@ def test_words_that_only_look_like_properties_stay_in_the_text(text: str) -> Non
         ("tags: [[garden, spring], {home: yes}]", ["garden", "home: yes", "spring"]),
         ("tags: 2024", ["2024"]),
         ("tags: ['**x**']", ["x"]),
+        ("tags: ['[[raised beds]]']", ["raised beds"]),
         ("tags: #garden #spring", ["garden", "spring"]),  # for YAML, a comment
         ("tags:\n  - #garden\n  - spring # and summer", ["garden", "spring"]),
     ],

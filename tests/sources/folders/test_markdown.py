@@ -426,6 +426,13 @@ def test_a_page_of_html_is_a_note_in_markdown(tmp_path: Path) -> None:
         assert absent not in note.body
 
 
+def test_tags_of_bookmarks_are_words_beside_their_links(tmp_path: Path) -> None:
+    links = '<DT><A HREF="https://a.example/tea" ADD_DATE="1" TAGS="hot drinks,green">Tea</A>'
+    page = f"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<TITLE>Bookmarks</TITLE>\n<DL><p>{links}</DL>"
+    note = markdown(tmp_path, page, "bookmarks.html")
+    assert note.body == "[Tea](https://a.example/tea) hot drinks,green"
+
+
 def test_a_link_in_a_page_whose_label_is_its_address_is_a_link(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.html": "<p><a href=b.html>b.html</a>", "b.html": "<p>Tea"})
     assert link_keys(read(MarkdownFolder, tmp_path)["a.html"]) == ["b.html"]
