@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,31 +80,29 @@ _READING = {
 }
 
 
-_LIMIT_LENGTH = 0  # sqlite3.SQLITE_LIMIT_LENGTH, which Python has had only since 3.11
-
-# Bytes of memory for SQLite in this process: a view could ask printf() for a gigabyte.
-MOST_MEMORY = 512 * 1024 * 1024
-
-
 def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence[Any]]]:
     """Run a single SELECT and return the names of its columns and its rows. Raise SourceError."""
     with readonly.read_transaction(path) as db:
-        if hasattr(db, "setlimit"):
-            db.setlimit(_LIMIT_LENGTH, LARGEST_NOTE)
-        else:  # pysqlite3. The limit lasts until the process ends, because it can't be raised.
-            db.execute(f"pragma hard_heap_limit = {MOST_MEMORY}")
         db.set_authorizer(_authorize)
         try:
             with time_limit(db, seconds * 1000):
                 cursor = db.execute(sql)
-                return [column[0] for column in cursor.description or ()], cursor.fetchall()
-        except (sqlite3.Error, sqlite3.Warning, MemoryError) as error:
-            words = "too big" if isinstance(error, MemoryError) else str(error)
+                return [column[0] for column in cursor.description or ()], [*_bounded(cursor)]
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            words = str(error)
             advice = next((_ADVICE[part] for part in _ADVICE if re.search(part, words)), "")
             if not advice and readonly.is_about_the_file(words):
                 raise
             advice = advice or "SQLite can't run the query of {path}: {words}."
             raise SourceError(advice.format(path=path, seconds=seconds, words=words)) from error
+
+
+def _bounded(rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+    # SQLite itself makes texts of up to a gigabyte: a view could ask printf() for one in each row.
+    for row in rows:
+        if any(isinstance(each, (str, bytes)) and len(each) > LARGEST_NOTE for each in row):
+            raise sqlite3.DataError("string or blob too big")
+        yield row
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:

@@ -54,7 +54,7 @@ def kill_in_a_commit(place, scenario) -> None:
 
 def test_runs_that_are_killed_at_any_moment_lose_nothing(place):
     seed = 8
-    outcomes = rounds(place, kills=5, seed=seed)
+    outcomes = rounds(place, kills=3, seed=seed)
     assert [line for outcome in outcomes.values() for line in outcome.failures] == []
 
 
@@ -167,7 +167,7 @@ def test_an_index_of_a_newer_version_is_left_alone_with_a_message(place):
 
 @pytest.mark.skipif(not damage.can_mount(), reason="only root may make a small disk")
 def test_a_full_disk_loses_nothing_and_is_named(place):
-    assert damage.check_full_disk(place, sizes=3) == []
+    assert damage.check_full_disk(place, sizes=2) == []
 
 
 def test_a_folder_that_cannot_be_written_is_named_and_can_be_searched(place):
@@ -176,12 +176,12 @@ def test_a_folder_that_cannot_be_written_is_named_and_can_be_searched(place):
 
 def test_only_one_of_two_simultaneous_runs_does_the_work(place):
     with Commands() as other:
-        assert damage.check_two_at_once(place, other) == []
+        assert damage.check_two_at_once(place, other, [INCREMENTAL]) == []
 
 
 def test_searching_while_the_index_is_written_meets_no_error_and_no_half_note(place):
     # `python -m tests.stress.searchers` runs longer and with more clients.
-    seen, runs = searchers.check(place, seconds=3, clients=3)
+    seen, runs = searchers.check(place, seconds=2, clients=2)
     assert runs
     assert seen.milliseconds
     assert seen.failures == []

@@ -180,9 +180,10 @@ def vector(angle: float) -> list[float]:
     return [cos(radians(angle)), sin(radians(angle)), *[0.0] * 6]
 
 
-def indexed(folder: Path, notes: Sequence[Sample]) -> Library:
-    """Index notes with vectors of these angles."""
-    titles = {note.title: vector(note.angle) for note in notes}
+def indexed(folder: Path, notes: Sequence[Sample], sections: Scores | None = None) -> Library:
+    """Index notes with vectors of these angles; below some headings, with those of ``sections``."""
+    angles = {note.title: note.angle for note in notes} | (sections or {})
+    titles = {title: vector(angle) for title, angle in angles.items()}
     unrelated = {
         text: [near, 0.0, sqrt(1 - near**2), *[0.0] * 5]
         for text, near in zip(calibration.unrelated(), NEAR_BY_CHANCE * 12)
@@ -287,6 +288,19 @@ def test_passage_that_five_notes_share_counts_three_quarters(tmp_path, notes, we
     }
 
 
+def test_note_counts_by_its_nearest_passage(tmp_path):
+    body = "\n\n".join(f"## {name}\n\n" + "sand and gravel " * 40 for name in ("Far", "Near"))
+    notes = [Sample("Jetty", body, 0), Sample("Mole", "stones", 30)]
+    library = indexed(tmp_path, notes, {"Jetty › Far": 80, "Jetty › Near": 10})
+    for mode in ("semantic", "hybrid"):
+        hits = found(library, "what is by the sea?", mode=mode)
+        assert {title: hit.similarity for title, hit in hits.items()} == {
+            "Jetty": pytest.approx(cosine(10), abs=1e-4),
+            "Mole": pytest.approx(cosine(30), abs=1e-4),
+        }
+        assert [*hits] == ["Jetty", "Mole"]
+
+
 # --- the blend of both
 
 
@@ -346,6 +360,21 @@ def test_meaning_counts_less_in_a_language_that_the_model_was_not_made_for(harbo
     assert {title: hit.score for title, hit in hits.items()} == blends(hits)
     # The rarer of two words is enough.
     assert {title for title, hit in hits.items() if hit.is_found} == {*bm25(["lantern"], HARBOR)}
+
+
+@pytest.mark.parametrize(
+    ("query", "balance"),
+    [("wo ist das harbor und die lantern", 0.25), ("where is the harbor and a lantern", 0.7)],
+)
+def test_language_of_the_query_decides_not_that_of_most_notes(harbor, tmp_path, query, balance):
+    copied = shutil.copy(harbor.path, tmp_path / "copy.db")
+    edit(copied, """update meta set value = '["de"]' where key = 'foreign_languages'""")
+    edit(copied, "update notes set language = 'de' where title = 'Soup'")
+    words = ["harbor", "lantern"]
+    lexical = by_words(bm25(words, HARBOR, phrase=False), normalizer(words, HARBOR))
+    expected = blended(balance, by_meaning(ANGLES), lexical)
+    hits = found(Library(copied), query)
+    assert blends(hits) == near({title: expected[title] for title in hits})
 
 
 def test_words_decide_about_a_note_without_a_vector(harbor, tmp_path):
@@ -556,6 +585,12 @@ def test_meaning_finds_300_passages_at_most(forest):
 def test_100_notes_with_the_words_are_scored_and_the_others_follow(forest):
     hits = forest.search("oak", mode="keyword", limit=100, offset=50).hits
     assert [hit.score is None for hit in hits] == [False] * 50 + [True] * 30
+
+
+def test_another_order_is_that_of_all_notes_with_the_words(forest):
+    titles = sorted({*bm25(["oak"], FOREST)}, key=str.lower)
+    assert len(titles) > 100
+    assert [hit.title for hit in forest.search("oak", mode="keyword", sort="title")] == titles[:10]
 
 
 def test_feedback_and_regularization_refine_the_first_30_of_100(forest):

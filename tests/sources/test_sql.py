@@ -415,16 +415,24 @@ def test_a_query_that_takes_too_long_is_stopped(path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("printf('%.*c', 900000000, 'a')", "texts that are too long"),
+        ("printf('%.*c', 90000000, 'a')", "texts that are too long"),
         ("zeroblob(900000000)", "only reads"),
         ("randomblob(900000000)", "only reads"),
     ],
 )
 def test_a_view_can_not_use_up_the_memory(path: Path, text: str, reason: str) -> None:
-    run(path, f"create view bomb as select 1 as key, 'a' as title, {text} as body")
+    endless = "with recursive n (key) as (select 1 union all select key + 1 from n)"
+    run(path, f"create view bomb as {endless} select key, 'a' as title, {text} as body from n")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert reason in error(path, "select * from bomb")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_000_000  # KB
+
+
+def test_reading_limits_no_other_memory_of_the_process(path: Path) -> None:
+    add(path, id=1, title="Roof", body="tiles")
+    only(path)
+    with closing(sqlite3.connect(":memory:")) as db:
+        assert db.execute("pragma hard_heap_limit").fetchone() == (0,)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlencode
@@ -28,7 +28,7 @@ from urllib.parse import urlencode
 from tests.stress.commands import Commands, Ended
 from tests.stress.comparing import faults, opened
 from tests.stress.cross_site import bear_serve
-from tests.stress.kill import SCENARIOS, Place
+from tests.stress.kill import SCENARIOS, Place, Scenario
 from tests.support.bear_libraries import sqlite3
 
 FRESH, INCREMENTAL = SCENARIOS[:2]
@@ -219,10 +219,12 @@ def check_read_only(place: Place) -> list[str]:
     return problems
 
 
-def check_two_at_once(place: Place, other: Commands) -> list[str]:
+def check_two_at_once(
+    place: Place, other: Commands, scenarios: Sequence[Scenario] = SCENARIOS[:3]
+) -> list[str]:
     """Check two runs on one index: one does the work, and the other says so."""
     problems = []
-    for scenario in (FRESH, INCREMENTAL, SCENARIOS[2]):
+    for scenario in scenarios:
         place.set_up(scenario)
         sources = (place.library, place.vault) if scenario is FRESH else ()
         command = ("bear-index", *scenario.arguments, *sources, "--sidecar", place.sidecar)

@@ -358,7 +358,7 @@ ANY_TEXT = st.one_of(MARKDOWN, st.text(max_size=400))
 
 
 @given(title=ANY_TEXT, body=ANY_TEXT)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_passages_are_in_order_and_never_overlap(title, body):
     end = 0
     for position, passage in enumerate(found := passages(title, body)):
@@ -370,7 +370,7 @@ def test_passages_are_in_order_and_never_overlap(title, body):
 
 
 @given(body=ANY_TEXT)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_every_word_is_in_a_passage(body):
     end = 0
     for passage in passages("", body):
@@ -380,7 +380,7 @@ def test_every_word_is_in_a_passage(body):
 
 
 @given(title=ANY_TEXT, body=ANY_TEXT, max_tokens=st.sampled_from([32, 64, MAX_TOKENS, 512]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_passage_is_longer_than_the_model_reads(title, body, max_tokens):
     for text in texts(body, title, max_tokens=max_tokens):
         assert estimated_tokens(text) <= max_tokens
