@@ -48,8 +48,7 @@
       timer = setTimeout(() => show(url), AGAIN);
       return;
     }
-    if (own !== underWay) return;
-    if (html === notes.get(url)) return;
+    if (own !== underWay || html === notes.get(url)) return;
     html = notes.get(url);
     pane.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
     const passage = pane.querySelector("#passage");

@@ -87,7 +87,7 @@ TONAL = "vi"
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _TONES = 0xE000 - 0x0300  # from an accent to a letter for private use
 
-# Increase this when ``indexed`` returns other words for a text.
+# Increase this when ``indexed_note`` returns other words for a text.
 _RULES = 7
 # Words whose stems are cached, which takes some megabytes.
 CACHED_STEMS = 50_000
@@ -150,9 +150,10 @@ def _beyond_ascii(text: str) -> str:
     return others.decode(errors="surrogatepass")
 
 
-def _needs_cutting(text: str) -> bool:
+def needs_cutting(text: str, language: str | None = None) -> bool:
     """Return whether FTS5 alone would find other words in a text than :func:`words` does."""
-    return _has_odd_characters(text) or in_one_spelling(text) is not text
+    is_stemmed = language in SNOWBALL
+    return is_stemmed or _has_odd_characters(text) or in_one_spelling(text) is not text
 
 
 def _has_odd_characters(text: str) -> bool:
@@ -162,7 +163,12 @@ def _has_odd_characters(text: str) -> bool:
     is_folded = others == without_accents(others) and (
         is_normal(others) or text == normalized(text)
     )
-    return not is_folded or is_unspaced(others) or any(map(_is_sign, {*others}))
+    if not is_folded or is_unspaced(others):
+        return True
+    signs = "".join(filter(_is_sign, {*others}))
+    # FTS5 finds symbols that stand apart by itself, such as the box of a to-do.
+    is_apart = not signs or not re.search(rf"(?<=\S)[{signs}]|[{signs}](?=\S)", text)
+    return not is_apart or not all(map(is_symbol, signs))
 
 
 def likely_unspaced(text: str, languages: Iterable[str]) -> str | None:
@@ -227,7 +233,7 @@ def _ngram_size(token: str) -> int:
 
 
 def indexed_note(text: T | str, language: str | None) -> T | str:
-    """Return a note's text in the form that FTS5 indexes: as ``indexed``, but without HTML."""
+    """Return a note's text in the form that FTS5 indexes: as :func:`words`, without HTML."""
     if not isinstance(text, str):
         return text
     # Titles and tags, which have one line, aren't Markdown.
@@ -250,13 +256,6 @@ def _apart(sign: re.Match[str]) -> str:
     return " " if _is_sign(sign[0]) else sign[0]
 
 
-def indexed(text: T | str, language: str | None) -> T | str:
-    """Return words in the form that FTS5 indexes, and any other value unchanged."""
-    if not isinstance(text, str) or (language not in SNOWBALL and not _needs_cutting(text)):
-        return text
-    return _indexed(normalized(text), language)
-
-
 def _indexed(text: str, language: str | None) -> str:
     if not is_unspaced(text):
         return " ".join([_indexed_form(token, language) for token in _tokens(text)])
@@ -265,7 +264,7 @@ def _indexed(text: str, language: str | None) -> str:
 
 
 def words_version() -> str:
-    """Return a version that changes when ``indexed`` may return other words for a text."""
+    """Return a version that changes when ``indexed_note`` may return other words for a text."""
     import Stemmer
 
     return f"{_RULES}.{FOLDING_RULES}/{Stemmer.version()}/{unicodedata.unidata_version}"
@@ -291,7 +290,7 @@ def present(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 def forms(text: str, languages: Iterable[str]) -> list[str]:
     """Return a query's words as typed, then as the index has them in each of these languages."""
-    plain = queried(text, None) if _needs_cutting(text) else text
+    plain = queried(text, None) if needs_cutting(text) else text
     return distinct([plain, *(queried(text, each) for each in languages if each in SNOWBALL)])
 
 
@@ -308,7 +307,7 @@ def in_languages(
     :param once: whether BM25 is to count one form of a word in a note, the first that it has
     """
     known = [None, *(language for language in languages if language in SNOWBALL)]
-    if len(known) == 1 and not known_forms and not _needs_cutting(expression):
+    if len(known) == 1 and not known_forms and not needs_cutting(expression):
         return expression
 
     def localized(match: re.Match[str]) -> str:
@@ -352,7 +351,7 @@ def distinct(texts: Iterable[str]) -> list[str]:
 
 def _localized(language: str | None, string: re.Match[str]) -> str:
     text, star = string[1], bool(string[2])
-    if _needs_cutting(text) or (language and not star):
+    if needs_cutting(text) or (language and not star):
         # A prefix isn't stemmed, because it isn't a word.
         text = queried(text, None if star else language)
         # Let fewer characters match all n-grams that begin with them.

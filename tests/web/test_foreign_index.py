@@ -194,7 +194,7 @@ async def test_an_index_that_was_replaced_or_removed_is_noticed(index, tmp_path)
 
 
 @pytest.mark.asyncio
-async def test_a_commit_that_was_killed_just_now_is_undone(index, tmp_path, monkeypatch):
+async def test_a_commit_that_was_killed_just_now_is_undone(index, tmp_path):
     path = shutil.copy(index, tmp_path / "notes.db")
     served = configured([path], {}).get_database("notes")
 
@@ -212,11 +212,6 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     subprocess.run([sys.executable, "-c", kill, path], check=False)
     assert database.is_half_committed(Path(path))
-
-    async def has_looked(database: object) -> None:
-        pass
-
-    monkeypatch.setattr(turns, "wait_for_writer", has_looked)
     assert await turns.execute(served, titles) == before
     assert not database.is_half_committed(Path(path))
 

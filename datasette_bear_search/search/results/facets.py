@@ -33,9 +33,9 @@ KINDS = (
     ("untagged", "1", FILTERS["untagged"].condition),
 )
 
-# Cached counts of searches without text, and files whose notes' values are cached: to read those of
-# 10,000 notes takes 20 ms, half of the time of a page. Both are valid until the file changes.
-CACHED_COUNTS, CACHED_FILES = 20, 3
+# Files whose notes' values are cached until the file changes: to read those of 10,000 notes takes
+# 20 ms, half of the time of a page.
+CACHED_FILES = 3
 
 
 @dataclass(frozen=True)
@@ -66,23 +66,21 @@ class Facets:
 def count_facets(connection: sqlite3.Connection, results: Results) -> Facets:
     """Count the facets of all notes that a search found."""
     planned, ids = results.plan, results.found_ids
-    statement = matches_statement(planned, ids)
     state = database.file_state(connection)
-    # Without text, the counts depend only on the filters and may include all notes (start page).
-    key = () if ids else state and (*state, statement.sql, *statement.parameters.items())
-    if key and (known := _counts_of_all.get(key)):
-        return known
     with snapshot(connection):
         values = _values_of.get(state) or _Values.read(connection)
         if planned.has_copies or not ids:
             functions_of(connection).plan = planned
+            statement = matches_statement(planned, ids)
             [[ids]] = execute(connection, statement.sql, statement.parameters)
     counts = values.counts(ids)
     sources = counts["source"]
     # A search within a source shows its copies of other sources' notes, so they count there.
     if planned.has_copies and not planned.filters.names_source():
         counts = values.counts(ids, without=values.copies)
-    facets = Facets(
+    if state:
+        database.keep(_values_of, state, values, CACHED_FILES)
+    return Facets(
         total=sum(counts["month"].values()),
         at_least=results.at_least,
         tags=_tree(values.paths(counts)),
@@ -90,11 +88,6 @@ def count_facets(connection: sqlite3.Connection, results: Results) -> Facets:
         sources=dict(sorted(sources.items(), key=lambda item: (-item[1], item[0]))),
         kinds={(name, of): counts[name][of] for name, of, _ in KINDS if of in counts[name]},
     )
-    if state:
-        database.keep(_values_of, state, values, CACHED_FILES)
-    if key:
-        database.keep(_counts_of_all, key, facets, CACHED_COUNTS)
-    return facets
 
 
 # By facet and value, how many notes have it; only values that some have.
@@ -154,7 +147,6 @@ class _Values:
         return [(folded, path, counts["path"][folded]) for folded, path in paths.items()]
 
 
-_counts_of_all: dict[tuple[object, ...], Facets] = {}
 _values_of: dict[tuple[object, ...], _Values] = {}
 
 

@@ -41,7 +41,7 @@ def items(markdown: str, kind: str) -> Iterator[str]:
     :param kind: a value of the filter ``has``
     """
     code: list[str] | None = None
-    for line in markdown[:READ].split("\n"):
+    for line in (*markdown[:READ].split("\n"), "```"):  # which ends code that goes on
         if FENCE.match(line):
             if code and kind == "code":
                 yield "\n".join(["~~~~", *code, "~~~~"])
@@ -53,8 +53,6 @@ def items(markdown: str, kind: str) -> Iterator[str]:
                 yield f"☐ {match['box'] or match['word']}"
         elif kind != "code":
             yield from _in_line(line, kind)
-    if code and kind == "code":
-        yield "\n".join(["~~~~", *code, "~~~~"])
 
 
 def _in_line(line: str, kind: str) -> Iterator[str]:

@@ -70,7 +70,9 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
             passage = note.passage and replace(note.passage, heading=None)
             chosen.append((note, passage, None, items))
             continue
-        if note.keyword_rank and not _says_words(sentences) and not _asks(note, plan):
+        has_words = not sentences or any(words > IN_PASSAGE_WEIGHT for *_, words in sentences)
+        is_question = plan.shape == "sentence" and is_close(note, plan)
+        if note.keyword_rank and not has_words and not is_question:
             sentences = []  # only the title or the tags have the words
         best = sentence_that_stands_out(note, plan, sentences)
         if best and note.around[best[0]] == "|":  # a table's row, which is shown in its columns
@@ -99,14 +101,6 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
 def _said(note: FoundNote) -> list[tuple[str, str | None]]:
     said = (plain_text(note.title) or note.title, *note.tags)
     return [(each, note.language) for each in said]
-
-
-def _says_words(sentences: Sentences) -> bool:
-    return not sentences or any(words > IN_PASSAGE_WEIGHT for *_, words in sentences)
-
-
-def _asks(note: FoundNote, planned: Plan) -> bool:
-    return planned.shape == "sentence" and is_close(note, planned)
 
 
 def _items(note: FoundNote, planned: Plan) -> MarkedText | None:
@@ -141,7 +135,7 @@ def readable(markdown: str) -> MarkedText:
     for line in without_html(markdown).split("\n"):
         fence = FENCE.match(line)
         item = _ITEM.match(line)
-        if code is None and not fence and _is_row(line):
+        if code is None and not fence and line.lstrip()[:1] == "|" and line.count("|") > 1:
             rows.append(_readable_row(line))
             continue
         if rows:
@@ -177,10 +171,6 @@ def _item(match: re.Match[str]) -> str:
     number, box = match.groups()
     sign = {" ": "☐ ", "x": "☑ ", "X": "☑ "}.get(box, "")
     return f"{number} {sign}" if number else sign
-
-
-def _is_row(line: str) -> bool:
-    return line.lstrip()[:1] == "|" and line.count("|") > 1
 
 
 def _readable_row(line: str) -> str:

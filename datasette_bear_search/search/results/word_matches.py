@@ -111,27 +111,35 @@ def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[Marke
     if _is_inside_words(planned):
         return [_with_substrings(planned, text) for text, _ in plain]
     found: dict[int, str] = {}
+    cut: dict[int, list[languages.Word]] = {}
     if match := fts5.any_of(expressions(planned)):
-        rows = ((place, languages.indexed(*text)) for place, text in enumerate(plain))
+        rows = [text for text, _ in plain]
+        for place, text in enumerate(plain):
+            if languages.needs_cutting(*text):
+                cut[place] = [*languages.words(*text)]
+                rows[place] = " ".join(word.form for word in cut[place])
         with _word_index() as index:
-            index.executemany("insert into texts (rowid, text) values (?, ?)", rows)
+            index.executemany("insert into texts (rowid, text) values (?, ?)", enumerate(rows))
             sql = "select rowid, highlight(texts, 0, ?, ?) from texts where texts match ?"
             found = dict(index.execute(sql, [*_MARKS, match]).fetchall())
     return [
-        _highlighted(found[place], *text) if place in found else MarkedText(text[0])
-        for place, text in enumerate(plain)
+        _highlighted(found.get(place, text), text, cut.get(place, ()))
+        for place, (text, _) in enumerate(plain)
     ]
 
 
-def _highlighted(highlighted: str, text: str, language: str | None) -> MarkedText:
-    """Return a text with the marks that FTS5 put around its indexed words."""
+def _highlighted(highlighted: str, text: str, words: Sequence[languages.Word]) -> MarkedText:
+    """Return a text with the marks that FTS5 put around its indexed words.
+
+    :param words: of the text, if it had to be cut for FTS5
+    """
     found = MarkedText.read(highlighted)
     if found.text == text:
         return found
     opening, closing = _MARKS
     spans: list[tuple[int, int]] = []
     is_open = False
-    for word, seen in zip(languages.words(text, language), highlighted.split(" ")):
+    for word, seen in zip(words, highlighted.split(" ")):
         goes_on = is_open or (spans and word.start <= spans[-1][1])
         if is_open or opening in seen:
             start = spans.pop()[0] if goes_on and spans else word.start

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,6 @@ from ...search.results.sentences import is_close
 from ...search.results.snippets import SENTENCE_ENDS, SHOWN, passage_text, readable, shortened
 from ...sources.base import SourceConfig
 from ...sources.new_notes import new_note_urls
-from ...text.markdown import plain_text
 from ..requests.freshness import age
 from .urls import LabeledUrl, Urls
 
@@ -81,19 +80,12 @@ class Card:
         return (self.day or "").partition(" ")[2]
 
 
-def listed(
-    urls: Urls, note: ListedNote, marked: Mapping[str, MarkedText] = {}, **fields: Any
-) -> Card:
-    """Return a note's card for any list; ``fields`` are what this list shows besides."""
+def listed(urls: Urls, note: ListedNote, link: Callable[[str], LabeledUrl], **fields: Any) -> Card:
+    """Return a note's card for any list, with links of its tags; ``fields`` are the list's own."""
     tags = without_parent_tags(note.tags)
-    if "url" not in fields:
-        fields |= {"title": plain_text(note.title) or "Untitled", "url": urls.note(note.id)}
     return Card(
         hit=note,
-        tags=tuple(
-            LabeledUrl(_marked(marked.get(tag, MarkedText(tag))), urls.adding("tag", tag))
-            for tag in tags[:MAX_CARD_TAGS]
-        ),
+        tags=tuple(map(link, tags[:MAX_CARD_TAGS])),
         more_tags=" ".join(f"#{tag}" for tag in tags[MAX_CARD_TAGS:]),
         age=age(note.modified),
         day=local_day(note.modified),
@@ -109,10 +101,11 @@ def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = (
     snippet, (start, end) = hit.snippet, lead(hit.snippet)
     if snippet.text[end - 1 : end] in SENTENCE_ENDS:
         end += 1  # a space before the ellipsis, which isn't a fourth dot
+    marked = dict(zip(hit.tags, hit.marked_tags))
     return listed(
         urls,
         hit,
-        dict(zip(hit.tags, hit.marked_tags)),
+        lambda tag: LabeledUrl(_marked(marked[tag]), urls.adding("tag", tag)),
         title=_marked(hit.marked_title) or "Untitled",
         url=urls.note(hit.id, hit.passage.id if hit.passage else None, hit.sentence),
         heading=None if hit.in_file or not hit.passage else hit.passage.heading,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -36,8 +36,7 @@ Groups = dict[str, tuple[FacetValue, ...]]
 
 def is_empty(results: Results) -> bool:
     """Return whether nothing was found; notes that are merely near don't count."""
-    are_merely_near = results.hits and not results.found
-    return bool(are_merely_near) or not results.total
+    return not results.total or bool(results.hits and not results.found)
 
 
 def counted(connection: sqlite3.Connection, results: Results) -> Facets | None:
@@ -148,7 +147,6 @@ class Bar:
 class Timeline:
     """A histogram from the oldest to the newest note. Periods without notes have no bar."""
 
-    unit: str  # "month" or "year"
     bars: tuple[Bar, ...]
     width: int
     most: int  # notes in the highest bar
@@ -159,10 +157,9 @@ def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | No
     """Return a histogram of counts by month (``2024-05``) or year; None for only a few notes."""
     if sum(months.values()) < MIN_RESULTS:
         return None
-    unit, periods = "month", _months(min(months), max(months))
-    counts: Mapping[str, int] = months
+    periods, counts = _months(min(months), max(months)), Counter(months)
     if len(periods) > MAX_MONTHS:
-        unit, counts = "year", Counter()
+        counts = Counter()
         for month, notes in months.items():
             counts[month[:4]] += notes
         periods = [f"{year:04}" for year in range(int(min(counts)), int(max(counts)) + 1)]
@@ -171,11 +168,11 @@ def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | No
     most = max(counts.values())
     bars = []
     for number, name in enumerate(periods):
-        if notes := counts.get(name, 0):
+        if notes := counts[name]:
             height = round(max(MIN_HEIGHT, HEIGHT * notes / most), 1)
             x, y = number * STEP + (STEP - BAR) // 2, round(HEIGHT - height, 1)
             bars.append(Bar(period_name(name), notes, url(name), x, y, height))
-    return Timeline(unit, tuple(bars), STEP * len(periods), most)
+    return Timeline(tuple(bars), STEP * len(periods), most)
 
 
 def _months(first: str, last: str) -> list[str]:

@@ -158,7 +158,10 @@ async def _note_page(
     # Long notes take a while, so block neither the event loop nor one of the few SQL threads.
     urls = Urls(datasette, request.args)
     title, body = whole_title(whole.title, whole.body)
-    sentence = _sentence(datasette, request)
+    match = re.fullmatch(r"(\d{1,9})-(\d{1,9})", request.args.get("sentence") or "")
+    # Its offsets don't fit a text with masks.
+    match = None if settings.redacts(datasette) else match
+    sentence = (int(match[1]), int(match[2])) if match else None
     rendered = await asyncio.to_thread(
         render.render,
         body,
@@ -203,15 +206,6 @@ async def _note_page(
         context["is_preview"] = True
         return responses.part_response("_bear_note.html", datasette, request, context)
     return await _note_html(datasette, request, context)
-
-
-def _sentence(datasette: Datasette, request: Request) -> tuple[int, int] | None:
-    """Read the offsets of the sentence to mark. They don't fit a text with masks."""
-    match = _SENTENCE.fullmatch(request.args.get("sentence") or "")
-    return (int(match[1]), int(match[2])) if match and not settings.redacts(datasette) else None
-
-
-_SENTENCE = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 
 def _file_texts(

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from datasette import Request, Response
 from datasette.database import Database
 from datasette.utils import MultiParams
 
-from ...notes import without_parent_tags
 from ...search.notes import similar
 from ...search.notes.similar import SimilarNote, SimilarNotes
 from ...search.redaction import masking
 from ...search.request import read_note_id, read_number
 from ...sqlite import sqlite3
+from ...text.markdown import plain_text
 from ..api import endpoints
 from ..api.openapi import SIMILAR_PATH
 from ..requests import databases, errors, permissions, responses, settings, views
 from ..requests.errors import PageError
-from .cards import MAX_CARD_TAGS, Card, listed, shown
+from .cards import Card, listed, shown
 from .urls import LabeledUrl, Urls, tag_url
 
 SIMILAR_TEMPLATE = "bear_similar.html"
@@ -75,8 +74,14 @@ def _similar_card(urls: Urls, note: SimilarNote) -> Card:
     text, heading = "", None
     if note.passage:
         text, heading = shown(note.passage, note.title), note.passage.heading
-    made = listed(urls, note, heading=heading, text=text, why=" · ".join(note.reasons))
-    # These notes needn't fit the search, so their tags don't narrow it.
-    tags = without_parent_tags(note.tags)[:MAX_CARD_TAGS]
-    links = (LabeledUrl(tag, tag_url(urls.datasette, tag)) for tag in tags)
-    return replace(made, tags=tuple(links))
+    return listed(
+        urls,
+        note,
+        # These notes needn't fit the search, so their tags don't narrow it.
+        lambda tag: LabeledUrl(tag, tag_url(urls.datasette, tag)),
+        title=plain_text(note.title) or "Untitled",
+        url=urls.note(note.id),
+        heading=heading,
+        text=text,
+        why=note.why,
+    )

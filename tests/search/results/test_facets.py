@@ -298,24 +298,6 @@ async def test_notes_of_one_month_need_no_histogram(datasette):
     )
 
 
-async def test_all_notes_are_counted_once_until_the_index_changes(index_notes, monkeypatch):
-    path = index_notes(NOTES)
-    counted = []
-    tree = facets._tree
-    monkeypatch.setattr(facets, "_tree", lambda tags: counted.append(1) or tree(tags))
-    datasette = Datasette([str(path)])
-    before = (await answer(datasette, "_facets=1"))["facets"]["kind"]
-    assert (await answer(datasette, "_facets=1"))["facets"]["kind"] == before
-    assert len(counted) == 1
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute("update notes set pinned = 1")
-    after = (await answer(datasette, "_facets=1"))["facets"]["kind"]
-    assert [(each["label"], each["count"]) for each in (before[0], after[0])] == [
-        ("pinned", 1),
-        ("pinned", len(NOTES)),
-    ]
-
-
 async def test_values_of_notes_are_read_once_until_the_index_changes(index_notes, monkeypatch):
     path = index_notes(NOTES)
     reads = []
