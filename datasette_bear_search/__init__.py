@@ -160,6 +160,11 @@ def extra_template_vars(
 
 
 @hookimpl
+def jump_items_sql(datasette: Datasette, actor: Actor, request: Any) -> Any:
+    return lambda: _web("datasette.menus").jump_items(datasette, actor, request)
+
+
+@hookimpl
 def render_cell(
     datasette: Datasette, database: str, table: str | None, column: str, value: Any, row: Any
 ) -> Any:

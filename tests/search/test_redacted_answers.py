@@ -108,6 +108,7 @@ async def answers(datasette: Datasette, index):
         f"/{database}.json?_shape=array&sql="
         + quote("select bear_search('garden server') as found"),
         f"/{database}/-/query.json?sql=" + quote("select bear_search('garden server') as found"),
+        *(["/-/jump.json?q=server"] if IS_1_0 else []),
     ):
         yield "", await datasette.client.get(path, follow_redirects=True)
 

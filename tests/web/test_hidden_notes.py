@@ -104,6 +104,9 @@ def addresses() -> Iterable[str]:
     )
     statement = urlencode({"sql": "select bear_search('zeppelin')"})
     yield from (f"/notes.json?{statement}", f"/notes/-/query.json?{statement}")
+    if IS_1_0:
+        for typed in ("zepp", "roof", "clinic", "tomatoes"):
+            yield f"/-/jump.json?q={typed}"
 
 
 TOOL_CALLS: list[tuple[str, dict[str, Any]]] = [

@@ -25,6 +25,7 @@ from datasette_bear_search.web.pages import form, note, search, similar, urls
 from datasette_bear_search.web.requests import responses, views
 from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library
+from tests.support.datasettes import IS_1_0
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
@@ -143,6 +144,7 @@ async def test_sql_in_an_operator_and_in_the_address_is_text(index):
             (f"/-/bear-search/similar/{_in_path(text)}.json", {}, (200, 404)),
             ("/notes/bear_search.json", {"q": text}, (200,)),
             ("/notes/bear_similar.json", {"id": text}, (200,)),
+            *([("/-/jump.json", {"q": text}, (200,))] if IS_1_0 else []),
         ):
             response = await datasette.client.get(path, params=given)
             if response.status_code not in expected:

@@ -548,6 +548,7 @@ async def test_the_permission_to_search_circumvents_neither_redaction_nor_hidden
         "/notes/bear_search.json?q=roof", "/notes/passages.json",
     ):  # fmt: skip
         assert (await datasette.client.get(closed)).status_code in (403, 404), closed
+    assert "Roofers" not in (await get(datasette, "/-/jump.json?q=roofers")).text
     # The owner sees everything: masked in the search, and in full in tables.
     assert len((await get(datasette, SEARCH + "&tag=private", actor="owner")).json()["rows"]) == 1
     await get(datasette, "/notes/notes/4.json", actor="owner")

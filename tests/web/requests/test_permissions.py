@@ -150,6 +150,7 @@ ELSEWHERE = (
     Row("/", shows='placeholder="Search notes"'),
     Row("/notes/notes", shows='placeholder="Search notes"'),
     Row("/notes", shows='"/-/bear-search"'),
+    *([Row(f"/-/jump.json?q={SECRET}")] if IS_1_0 else []),
 )
 STATEMENTS = (
     sql(f"select bear_search('{SECRET}')", '\\"id\\": 1'),
