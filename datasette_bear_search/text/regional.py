@@ -10,7 +10,9 @@ from functools import cache
 
 
 def _after(words: str, letters: str) -> str:
-    return f"(?:{'|'.join(f'(?<={word}{letters})' for word in words.split())})"
+    whole = (f"(?<={word}{letters})" for word in words.split())
+    last = {word[-1] for word in words.split()}  # checked first, since "re" is in most sentences
+    return f"(?<=[{''.join(sorted(last))}]{letters})(?:{'|'.join(whole)})"
 
 
 _IN_RE = "cent theat met mit lit fib calib spect sab lust somb meag scept och manoeuv"
