@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from ...notes import Note, counted, is_within
 from ...sources.base import (
@@ -33,8 +33,6 @@ from ..file import database, schema
 from ..file import notes as stored_notes
 from ..file.notes import StoredNote
 from ..file.sources import StoredSource
-
-T = TypeVar("T")
 
 # Bytes of text to keep in memory. A source with more text is read in parts.
 MOST_TEXT = 64 * 1024 * 1024
@@ -352,34 +350,43 @@ def _moved(
 ) -> list[tuple[int, Note]]:
     """Return the added notes that are moved ones, with their ids in the index file.
 
-    They have the text of one that is gone. If several have, they also need its file's name.
+    They have the text of one that is gone. If several have, match them by file id, then file name.
     """
-    before: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    before: dict[str, list[tuple[str, StoredNote]]] = defaultdict(list)
     for key, old in gone.items() if added else ():
         [body] = stored_notes.row_of(connection, "select body from notes where id = ?", old.id)
-        before[body].append((key, old.id))
+        before[body].append((key, old))
     after: dict[str, list[Note]] = defaultdict(list)
     for note in added:
         if note.body in before:
             after[note.body].append(note)
     moved = []
     for body, notes in after.items():
-        if body.strip() and len(before[body]) == len(notes) == 1:
-            moved.append((before[body][0][1], notes[0]))
-            continue
-        old_ids = _unique((_file_name(key), note_id) for key, note_id in before[body])
-        new = _unique((_file_name(note.key), note) for note in notes)
-        moved += [(old_ids[name], new[name]) for name in old_ids.keys() & new.keys()]
+        gone_here = dict(before[body])
+        new = {note.key: note for note in notes}
+        if body.strip() and len(gone_here) == len(new) == 1:
+            moved += [(gone_here.popitem()[1].id, new.popitem()[1])]
+        for identify in (_file_id, _file_name):
+            old_keys = _unique((identify(key, gone_here[key].stamp), key) for key in gone_here)
+            new_keys = _unique((identify(key, new[key].stamp), key) for key in new)
+            for each in old_keys.keys() & new_keys.keys():
+                moved.append((gone_here.pop(old_keys[each]).id, new.pop(new_keys[each])))
     return moved
 
 
-def _unique(pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
+def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     found = list(pairs)
     counts = Counter(name for name, _ in found)
-    return {name: value for name, value in found if counts[name] == 1}
+    return {name: value for name, value in found if name and counts[name] == 1}
 
 
-def _file_name(key: str) -> str:
+def _file_id(key: str, stamp: str | None) -> str:
+    # In a stamp, the file's number (in an archive, its checksum) follows the settings and a space.
+    _, _, file = (stamp or "").partition(" ")
+    return file.partition("/")[0]
+
+
+def _file_name(key: str, stamp: str | None) -> str:
     return key.rpartition("/")[2]
 
 
