@@ -29,7 +29,7 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.rerankers import Reranker
 from datasette_bear_search.index.file import database, nearest
 from datasette_bear_search.index.run import calibration, indexer
-from datasette_bear_search.search.planning import planner, spelling
+from datasette_bear_search.search.planning import planner, word_forms
 from datasette_bear_search.search.results.records import Hit
 from datasette_bear_search.search.results.rerank import rerank
 from datasette_bear_search.sources.bear import BearLibrary
@@ -623,7 +623,7 @@ def test_word_in_more_than_half_of_200_notes_is_a_stop_word_of_a_question(forest
 
 def test_60_000_notes_are_read_for_the_words_that_say_most(harbor, monkeypatch):
     monkeypatch.setattr(
-        spelling, "note_counts", lambda connection, forms: {forms[0]: counts[forms[0]]}
+        word_forms, "note_counts", lambda connection, forms: {forms[0]: counts[forms[0]]}
     )
     for often, is_searched in [(35_000, True), (35_001, False)]:
         counts = {"lantern": 5_000, "harbor": 20_000, "ferry": often}
