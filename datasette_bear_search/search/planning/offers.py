@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
@@ -55,8 +55,13 @@ def nothing_from(time: Time) -> str:
 # --- Alternatives
 
 
-def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[list[str], list[str]]:
-    """Return other texts that may be meant, and notices about values that no note has."""
+def find_alternatives(
+    connection: sqlite3.Connection, query: Query, is_known: Callable[[str], bool]
+) -> tuple[list[str], list[str]]:
+    """Return other texts that may be meant, and notices about values that no note has.
+
+    :param is_known: whether notes have a word of the query
+    """
     offers, notices = [], []
     if (text := repaired(query)) != query.text:
         offers.append(text)
@@ -72,11 +77,11 @@ def find_alternatives(connection: sqlite3.Connection, query: Query) -> tuple[lis
             with suppress(ValueError):
                 if has_any(connection, read_operator("modified", day)):
                     offers.append(query.text.replace(identifier, f"modified:{day}"))
-    pairs = {f"{one}{other}".lower(): (one, other) for one, other in pairwise(query.terms.words)}
-    for joined in word_forms.written(connection, pairs) if pairs else ():  # data base
-        parts = " ".join(pairs[joined])
-        if parts in query.text and not all(contains(connection, it) for it in pairs[joined]):
-            offers.append(query.text.replace(parts, joined))
+    pairs = [pair for pair in pairwise(query.terms.words) if not all(map(is_known, pair))]
+    joined = {"".join(pair).lower(): " ".join(pair) for pair in pairs}
+    for word in word_forms.written(connection, joined) if joined else ():  # data base
+        if joined[word] in query.text:
+            offers.append(query.text.replace(joined[word], word))
     for name, sql in VALUES_SQL.items():
         wanted = query.filters.values.get(name, ())
         known = [known for (known,) in connection.execute(sql)] if wanted else []

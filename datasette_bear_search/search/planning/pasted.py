@@ -49,11 +49,12 @@ def find(
     :param searched: the languages in whose word forms is searched
     """
     sentence = _NAMES.sub(".", query.text)
-    text, runs = _text(sentence)[:COMPARED], _runs(sentence, stop_words)
+    runs = [] if query.mode == "like" else _runs(sentence, stop_words)
     found = [languages.in_languages(fts5.quoted(run), searched) for run in runs]
     match = fts5.any_of(found)
-    if query.mode == "like" or match is None:
+    if match is None:
         return None
+    text = _text(sentence)[:COMPARED]
     # One slip leaves all of the runs but one.
     needed = fts5.any_of(f"(({a}) AND ({b}))" for a, b in combinations(found, 2))
     needed = needed if needed and len(found) == RUNS else match

@@ -248,7 +248,7 @@ def plan(
     if not is_like:
         with suppress(sqlite3.DatabaseError):
             narrower = notes_of_its_time(connection, query)
-            others, found_notices = find_alternatives(connection, query)
+            others, found_notices = find_alternatives(connection, query, words.is_known)
             notices += found_notices
     foreign = metadata.foreign_languages(connection)
     is_foreign = words.language in foreign

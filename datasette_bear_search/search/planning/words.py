@@ -75,6 +75,10 @@ class QueryWords:
     def _most_notes(self, word: str) -> int:
         return max(self._counts(word).values(), default=0)
 
+    def is_known(self, word: str) -> bool:
+        """Return whether notes have a word; it isn't asked about stop words, which takes long."""
+        return word.lower() in self.stop_words or self._most_notes(word) > 0
+
     def matches(self, terms: Terms) -> bool:
         """Return whether the word index has a note with any of the terms."""
         if terms.match is None:
@@ -113,10 +117,11 @@ class QueryWords:
         common: list[str] = []
         known: list[str] = []
         unknown: list[str] = []
-        lower = {word: normalized(word).lower() for word in terms.words}
+        counted = (word for word in terms.words if word.lower() not in self.stop_words)
+        lower = {word: normalized(word).lower() for word in counted}
         written = word_forms.written(self._connection, lower.values()) if correct else ()
         for word in terms.words:
-            if word.lower() in self.stop_words:
+            if word not in lower:
                 common.append(word)  # counting its notes would take long
                 continue
             notes = self._most_notes(word)
