@@ -63,6 +63,19 @@ def test_note_without_the_signs_of_a_word_is_a_weaker_match(signs, text, title, 
     assert all(text.split()[-1] in hit.missing for hit in hits[1:])
 
 
+@pytest.mark.parametrize(
+    ("text", "snippet"),
+    [
+        ("learning c++", "⦗Learning⦘ ⦗C++⦘ this winter."),
+        (".NET c#", "Written in ⦗C#⦘ on ⦗.NET⦘ last year."),
+        ("-1", "It was ⦗-1⦘ outside."),
+        ("$PATH", "Put ⦗$PATH⦘ into ~/.bashrc today."),
+    ],
+)
+def test_word_is_marked_with_its_signs(signs, text, snippet):
+    assert with_marks(found(signs, text, mode="keyword").hits[0].snippet) == snippet
+
+
 @pytest.mark.parametrize("text", ["F#", "C#minor", "@net", "$bashrc", "-42"])
 def test_a_word_whose_signs_no_note_has_is_named(signs, text):
     response = found(signs, text, mode="keyword")

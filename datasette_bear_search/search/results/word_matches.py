@@ -123,9 +123,22 @@ def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[Marke
             sql = "select rowid, highlight(texts, 0, ?, ?) from texts where texts match ?"
             found = dict(index.execute(sql, [*_MARKS, match]).fetchall())
     return [
-        _highlighted(found.get(place, text), text, cut.get(place, ()))
+        _with_signs(planned, _highlighted(found.get(place, text), text, cut.get(place, ())))
         for place, (text, _) in enumerate(plain)
     ]
+
+
+def _with_signs(planned: Plan, marked: MarkedText) -> MarkedText:
+    """Return a text with C++ marked whole, of which FTS5 knows only the letter."""
+    verbatim = "|".join(map(re.escape, planned.terms.exact_substrings))
+    whole = re.finditer(verbatim, marked.text, re.IGNORECASE) if verbatim else ()
+    found = [Span(*match.span(), MATCH) for match in whole]
+    others = (
+        each
+        for each in marked.spans
+        if not any(each.start < other.end and other.start < each.end for other in found)
+    )
+    return MarkedText(marked.text, tuple(sorted([*found, *others]))) if found else marked
 
 
 def _highlighted(highlighted: str, text: str, words: Sequence[languages.Word]) -> MarkedText:
