@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 # Increase this when one of the functions returns another text.
-RULES = 2
+RULES = 3
 
 # Letters whose plain form is neither in Unicode's data nor in their names.
 _PLAIN = {
@@ -50,6 +50,9 @@ _APOSTROPHES = re.compile("[\u02b9-\u02bf\u02c8]")
 # Inside words: a joiner of letters (but not of emoji), and Catalan's dot.
 _INVISIBLE = re.compile("\u200d(?=\\w)|(?<=[lL])\u00b7(?=[lL])")
 _WORD_JOINER = "\u2060"
+# A nasal before a letter of its place in the mouth, or a dot above instead: हिन्दी, हिंदी.
+_NASAL = re.compile("ङ्(?=[क-घ])|ञ्(?=[च-झ])|ण्(?=[ट-ढ])|न्(?=[त-ध])|म्(?=[प-भ])")
+_VIRAMA, _MOON, _DOT = "्ँं"
 # The blank after the prefix of a Persian verb, and before a plural's ending.
 _PERSIAN_BLANK = re.compile(r" (?:(?<=\bمی )|(?<=\bنمی ))(?=\w)| (?<=\w )(?=هایی?\b)")
 
@@ -78,7 +81,7 @@ def normalized(text: str) -> str:
     """
     if is_normal(text):
         return text
-    formed = _with_forms(_normal, _INVISIBLE.sub(_WORD_JOINER, joined(text)))
+    formed = _with_forms(_normal, _with_joiners(text))
     return _LOOSE.sub("", unicodedata.normalize("NFC", formed))
 
 
@@ -93,7 +96,7 @@ def normalized_with_places(text: str) -> Normalized:
         return Normalized(text, None)
     parts: list[str] = []
     places: list[int] = []
-    for cluster in _CLUSTER.finditer(_INVISIBLE.sub(_WORD_JOINER, joined(text))):
+    for cluster in _CLUSTER.finditer(_with_joiners(text)):
         part = normalized(cluster[0])
         parts.append(part)
         places += [cluster.start()] * len(part)
@@ -118,6 +121,12 @@ def joined(text: str) -> str:
     return _PERSIAN_BLANK.sub("\u200c", text) if "ی" in text else text
 
 
+def _with_joiners(text: str) -> str:
+    """Return a text of the same length with joiners in place of what is left out inside words."""
+    text = _INVISIBLE.sub(_WORD_JOINER, joined(text))
+    return _NASAL.sub(_DOT + _WORD_JOINER, text) if _VIRAMA in text else text
+
+
 def typed_forms(word: str) -> set[str]:
     """Return what is typed for a word where a keyboard lacks its letters: also Waerme."""
     return {plain(word), plain(normalized(word).lower().translate(_DIGRAPHS))}
@@ -132,7 +141,7 @@ def _with_forms(form_of: Callable[[str], str], text: str) -> str:
 
 @lru_cache(None)
 def _is_normal(character: str) -> bool:
-    may_join = character in "\u200d\u00b7ی" or _JOINING.match(character)
+    may_join = character in f"\u200d\u00b7ی{_VIRAMA}" or _JOINING.match(character)
     return not may_join and _normal(character) == character
 
 
@@ -143,6 +152,8 @@ def _normal(character: str) -> str:
         return ""
     if _APOSTROPHES.match(character):
         return "'"
+    if character == _MOON:
+        return _DOT
     if kind == "Nd":
         return str(unicodedata.decimal(character))
     if kind[0] not in "LN":
