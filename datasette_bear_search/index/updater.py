@@ -257,7 +257,8 @@ class _Worker(watch.Watcher):
         self._tell(LEARNING.format(done / max(total, 1)), embeds=True)
 
     def _tell(self, doing: str, *, embeds: bool = False) -> None:
-        problems = {source: said for source, said in self.trouble.items() if said}
+        # A copy, because threads that watch add to it meanwhile.
+        problems = {source: said for source, said in self.trouble.copy().items() if said}
         if self._failure:
             problems[""] = " ".join(filter(None, (self._failure, problems.get(""))))
         activity = Activity(doing, problems, embeds)
