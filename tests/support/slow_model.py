@@ -11,7 +11,7 @@ from tests.support.tiny_embedder import TinyEmbedder
 
 class SlowEmbedder(TinyEmbedder):
     def encode(self, texts, *, is_query):
-        time.sleep(5)
+        time.sleep(2)
         return super().encode(texts, is_query=is_query)
 
 

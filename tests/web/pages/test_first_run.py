@@ -136,7 +136,7 @@ async def test_ticked_sources_are_indexed_and_watched(home, served):
             if found == titles:
                 return
             assert time.monotonic() < deadline, found
-            time.sleep(0.1)
+            time.sleep(0.7)  # while somebody searches, the process waits
 
     await until("apples", ["Cellar"])
     with closing(database.connect(home / "notes.db")) as connection:
