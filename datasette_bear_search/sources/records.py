@@ -218,9 +218,9 @@ class JSONFile(Records):
                     self.skipped.append(f"{key}: {reason}")
                     continue
                 for item in self._objects(key, loaded):
+                    item["$file"] = key
                     yield dict.fromkeys(NEEDED) | {
-                        field: _value(item | {"$file": key}, field, places)
-                        for field, places in self.fields.items()
+                        field: _value(item, field, places) for field, places in self.fields.items()
                     }
 
     def _is_wanted(self, file: File) -> bool:
@@ -290,6 +290,8 @@ def _root(place: str) -> str:
 
 def _at(value: Any, place: str) -> Any:
     """Return the value at a path such as ``content.text``; in a list, the values of all items."""
+    if isinstance(value, dict) and place in value:  # also a column whose name has a dot
+        return value[place]
     for name in filter(None, place.split(".")):
         if isinstance(value, list):
             found = [item.get(name) for item in as_dicts(value)]
