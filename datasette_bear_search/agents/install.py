@@ -67,7 +67,8 @@ def write(path: Path, content: str | bytes) -> Path | None:
         write_file(path, content.encode() if isinstance(content, str) else content)
     except OSError as error:
         if backup:
-            backup.unlink(missing_ok=True)
+            with suppress(OSError):
+                backup.unlink()
         why = f"{path} can't be written ({error.strerror}). It is as it was before."
         raise ForeseenError(why) from None
     return backup

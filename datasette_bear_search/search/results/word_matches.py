@@ -122,16 +122,17 @@ def marked(planned: Plan, texts: Sequence[tuple[str, str | None]]) -> list[Marke
             index.executemany("insert into texts (rowid, text) values (?, ?)", enumerate(rows))
             sql = "select rowid, highlight(texts, 0, ?, ?) from texts where texts match ?"
             found = dict(index.execute(sql, [*_MARKS, match]).fetchall())
-    return [
-        _with_signs(planned, _highlighted(found.get(place, text), text, cut.get(place, ())))
+    highlighted = [
+        _highlighted(found.get(place, text), text, cut.get(place, ()))
         for place, (text, _) in enumerate(plain)
     ]
-
-
-def _with_signs(planned: Plan, marked: MarkedText) -> MarkedText:
-    """Return a text with C++ marked whole, of which FTS5 knows only the letter."""
     verbatim = "|".join(map(re.escape, planned.terms.exact_substrings))
-    whole = re.finditer(verbatim, marked.text, re.IGNORECASE) if verbatim else ()
+    return [_marked_whole(verbatim, text) for text in highlighted] if verbatim else highlighted
+
+
+def _marked_whole(verbatim: str, marked: MarkedText) -> MarkedText:
+    """Return a text with C++ marked whole, of which FTS5 knows only the letter."""
+    whole = re.finditer(verbatim, marked.text, re.IGNORECASE)
     found = [Span(*match.span(), MATCH) for match in whole]
     others = (
         each

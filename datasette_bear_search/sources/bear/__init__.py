@@ -53,11 +53,13 @@ def default_location() -> Path:
     """Return where this user's Bear keeps its notes, or raise SourceError."""
     places = [Path.home() / location for location in LOCATIONS]
     for place in places:
-        with suppress(FileNotFoundError, NotADirectoryError):
-            # If macOS denies access to it, reading it raises an error with advice.
-            with suppress(PermissionError):
-                os.stat(place)
-            return place
+        try:
+            os.stat(place)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            pass  # it exists but macOS denies access; reading it raises an error with advice
+        return place
     raise SourceError(
         "Bear's notes were not found on this computer. Looked for:",
         *(f"  {place}" for place in places),
