@@ -29,6 +29,10 @@ _TRASH = re.compile(r"((?:.*?/)??)trash/", re.IGNORECASE)
 _BESIDE_TRASH = ("source/notes.json", "notes.sqlite")
 # Files that generators of sites write beside the first page.
 _OF_SITES = ("sitemap.xml", "404.html", "_next", "search_index.json", "search/search_index.json")
+# Dendron's fields, its dates in milliseconds; and its links: [[note]], [[label|note]],
+# [[label|dendron://vault/note]].
+_OF_DENDRON = re.compile(r"---\r?\n(?:(?!---).*\n)*?desc:(?:(?!---).*\n)*?updated: *'?\d{13}\b")
+_DENDRON_LINK = re.compile(r"\[\[(?:([^\[\]|\n]+)\|)?(?:dendron://[^\[\]|/\n]+/)?([^\[\]|\n]+)\]\]")
 # Pages for each other file from which a whole site may have been made.
 FEWEST_SOURCES = 4
 
@@ -122,6 +126,8 @@ class MarkdownFolder(NoteFolder):
             return ParsedFile(*says, page.has_image, page.problem)
         if file.suffix not in MARKDOWN_SUFFIXES:
             return ParsedFile(file.name, without_title_line(text, file.name))
+        if _OF_DENDRON.match(text, 0, 2000):
+            text = _DENDRON_LINK.sub(lambda it: f"[[{it[2]}|{it[1] or it[2]}]]", text)
         parsed = self._parse_markdown(file, text, file.name if self.names_are_titles else name)
         return replace(parsed, soft_breaks=not self.names_are_titles)
 

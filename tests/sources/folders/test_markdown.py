@@ -312,6 +312,17 @@ def test_a_link_says_what_it_calls_the_other_note(tmp_path: Path, link: str, nam
     assert (found.key, found.title) == ("work/b.md", named)
 
 
+@pytest.mark.parametrize("written", ["Our roof|plan.roof", "dendron://home/plan.roof#tiles"])
+@pytest.mark.parametrize("date", ["1660920582709", "'1660920582709'"])
+def test_in_dendron_the_label_comes_first(tmp_path: Path, written: str, date: str) -> None:
+    fields = f"id: a1\ntitle: Plan\ndesc: ''\nupdated: {date}\ncreated: 1595003088839\n"
+    write_files(tmp_path, {"plan.md": f"---\n{fields}---\n[[{written}]]", "plan.roof.md": "Tiles"})
+    plan = read(MarkdownFolder, tmp_path)["plan.md"]
+    assert link_keys(plan) == ["plan.roof.md"]
+    assert (plan.created[:10], plan.modified[:10]) == ("2020-07-17", "2022-08-19")
+    assert "[[plan.roof" in plan.body
+
+
 @pytest.mark.parametrize(
     ("link", "target"),
     [
