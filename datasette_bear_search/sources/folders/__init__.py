@@ -234,7 +234,7 @@ class NoteFolder(FileSource, Incremental):
     def _settings(self) -> tuple[object, ...]:
         """Return everything but the file itself that determines the resulting note."""
         # Increase the number when the format of the stamps changes.
-        return (type(self).__name__, self.encoding, self.inline_tags, self.folder_tags, 3)
+        return (type(self).__name__, self.encoding, self.inline_tags, self.folder_tags, 4)
 
     def _metadata(self, body: str) -> Metadata:
         return extract_metadata(body)

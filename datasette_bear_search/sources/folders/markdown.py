@@ -29,6 +29,8 @@ _TRASH = re.compile(r"((?:.*?/)??)trash/", re.IGNORECASE)
 _BESIDE_TRASH = ("source/notes.json", "notes.sqlite")
 # Files that generators of sites write beside the first page.
 _OF_SITES = ("sitemap.xml", "404.html", "_next", "search_index.json", "search/search_index.json")
+# As in a Zettelkasten: 202401051000 Tomatoes.md, which [[202401051000]] means.
+_ID = re.compile(r"(?:^|/)(\d{12,14})(?=(?:_|[^\w/])[^/]+$)")
 # Dendron's fields, its dates in milliseconds; and its links: [[note]], [[label|note]],
 # [[label|dendron://vault/note]].
 _OF_DENDRON = re.compile(r"---\r?\n(?:(?!---).*\n)*?desc:(?:(?!---).*\n)*?updated: *'?\d{13}\b")
@@ -104,7 +106,7 @@ class MarkdownFolder(NoteFolder):
 
     def _other_names(self, folder: Archive, key: str) -> Sequence[str]:
         if suffix(key) not in (org.SUFFIX, tiddlywiki.SUFFIX):
-            return ()
+            return _ID.findall(key)
         text = decode(folder.read(key, largest=LARGEST_NOTE))
         is_org = suffix(key) == org.SUFFIX
         return org.names(text) if is_org else [tiddlywiki.split(text)[0].get("title", key)]

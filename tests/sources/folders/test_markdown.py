@@ -288,10 +288,14 @@ def test_pictures_files_and_code_are_noticed(tmp_path: Path, text: str, has: str
         ("[x](https://example.com/roof.md)", None),
         ("[x](mailto:roof.md)", None),
         ("`[x](beans.md)`", None),
+        ("[[202401051000]]", "work/202401051000 Beans.md"),
+        ("[[20240106]]", None),
+        ("[[2024010510]]", None),
     ],
 )
 def test_links_between_notes_are_links(tmp_path: Path, link: str, target: str | None) -> None:
     others = ["garden/beans.md", "roof.md", "work/My plan.md", "roof (old).md", "page.html"]
+    others += ["work/202401051000 Beans.md", "work/20240106 Beans.md"]
     write_files(tmp_path, {**dict.fromkeys(others, "Text"), "garden/tomatoes.md": link})
     assert link_keys(read(MarkdownFolder, tmp_path)["garden/tomatoes.md"]) == (
         [target] if target else []
