@@ -76,7 +76,12 @@ def read_start_page(connection: sqlite3.Connection, now: datetime | None = None)
 
 
 # The inner queries scan a covering index instead of every note.
-_IS_PINNED = "id in (select id from notes where pinned and not archived and not trashed)"
+_IS_PINNED = """
+  id in (
+    select id from notes where pinned and not archived and not trashed
+    union select note_id from note_tags where pinned
+  )
+"""
 _IS_OF_THIS_DAY = """
   id in (
     select id

@@ -56,6 +56,12 @@ async def test_before_a_search_the_page_shows_what_is_new_and_pinned(datasette):
     assert re.search(r'class="bear-choice" href="[^"]*tag=garden"', html)
 
 
+async def test_what_is_pinned_in_a_tag_is_pinned_as_in_a_search(index_notes):
+    notes = [*NOTES, BearNote("# Seeds\n\nOf last year.", created=day(5), pinned_in=("garden",))]
+    datasette = Datasette([str(index_notes(notes))])
+    assert section(await page(datasette), "Pinned") == ["Seeds", "Garden diary"]
+
+
 async def test_the_start_page_says_what_is_in_the_index(datasette, library):
     html = await page(datasette)
     assert f"4 notes from <code>{library}</code>" in html
