@@ -246,6 +246,13 @@ def test_best_of_poor_matches_is_measured_against_seven_tenths_of_what_words_can
     assert max(blends(hits).values()) == pytest.approx(best / normalizer_)
 
 
+def test_compound_is_measured_against_what_its_rarest_part_can_score(harbor):
+    limit = normalizer(["flour", "sea"], HARBOR)  # "leg" is as rare
+    expected = by_words(bm25(["flour", "sea", "leg"], HARBOR), limit)
+    assert max(expected.values()) < 1
+    assert blends(found(harbor, "flour sea-leg", mode="keyword")) == near(expected)
+
+
 def test_longer_word_counts_a_quarter_of_the_word_itself(harbor):
     expected = bm25(["harbor"], HARBOR)
     expected["Office"] = 0.25 * bm25(["harbormaster"], HARBOR)["Office"]
