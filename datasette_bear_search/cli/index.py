@@ -220,8 +220,7 @@ def index_sources(
 
     def on_embedded(done: int, total: int) -> None:
         if not done and embedder is not None:
-            cost = f"{time_left(total, pace)} and {total * embedder.dimension * 4 / 1e6:,.1f} MB"
-            passages = counted(total, "passage")
+            passages, cost = counted(total, "passage"), _cost(total, embedder.dimension, pace)
             say(
                 f"Embedding {passages} with {embedder.name}, which takes {cost}; searching works "
                 "meanwhile"
@@ -267,6 +266,12 @@ def index_sources(
         return model_failure
     failed = f"{counted(len(report.failures), 'source')} of {len(configs):,} could not be read."
     return f"{failed} Their notes in the index stay as they were."
+
+
+def _cost(passages: int, dimension: int, per_second: float) -> str:
+    """Return how long vectors of these dimensions take, and how large they are."""
+    size = passages * dimension * 4 / 1e6
+    return time_left(passages, per_second) + (f" and {size:,.0f} MB" if size >= 1 else "")
 
 
 def _report_lines(report: Report, seconds: float, path: Path) -> list[str]:

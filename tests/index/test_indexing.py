@@ -21,6 +21,7 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
+from datasette_bear_search.cli.index import _cost
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index.file import database, notes
@@ -333,6 +334,18 @@ def test_another_model_embeds_all_notes_again(write, bear_index, sidecar_path):
     assert "embedded" not in bear_index().output  # later runs keep that model
 
 
+@pytest.mark.parametrize(
+    ("passages", "cost"),
+    [
+        (3, "less than a minute"),
+        (900, "about 2 minutes and 1 MB"),
+        (900_000, "about 25 hours and 1,382 MB"),
+    ],
+)
+def test_what_embedding_costs_is_rounded(passages, cost):
+    assert _cost(passages, 384, 10) == cost
+
+
 def test_changing_the_model_says_how_long_it_takes(write, bear_index, sidecar_path):
     write(GARDEN, SOUP)
     bear_index()
@@ -340,7 +353,7 @@ def test_changing_the_model_says_how_long_it_takes(write, bear_index, sidecar_pa
         db.execute("insert into meta values ('passages_per_second', '0.01')")
     registry.register("other", lambda: TinyEmbedder("other"))
     output = bear_index("--model", "other").output
-    assert "Embedding 3 passages with other, which takes about 5 minutes and 0.0 MB" in output
+    assert "Embedding 3 passages with other, which takes about 5 minutes; searching works" in output
 
 
 def test_pinned_and_newest_notes_are_embedded_first(write, bear_index, monkeypatch):
