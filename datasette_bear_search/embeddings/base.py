@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 from urllib.parse import quote
 
@@ -31,6 +32,8 @@ EXIT_SECONDS = 5.0
 EMBEDDED_QUERY_CHARACTERS = 2000
 # Query vectors kept in memory: typing, paging and going back need the same ones again and again.
 QUERY_CACHE = 1024
+# Words whose pieces are kept: some megabytes.
+PIECES_CACHE = 30_000
 
 
 class ModelUnavailable(ForeseenError):
@@ -186,6 +189,7 @@ class Embedder(Model):
         # Tokenizers aren't thread-safe, and a single text keeps all cores busy.
         self._encode_lock = threading.Lock()
         self._query_vector = lru_cache(QUERY_CACHE)(self._new_query_vector)
+        self._known_pieces: dict[str, list[int]] = {}
 
     # --- Implemented by subclasses; never called by two threads at once
 
@@ -287,7 +291,13 @@ class Embedder(Model):
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each text's word pieces, for :meth:`piece_similarities`."""
-        return self._run(texts, lambda texts: self._word_pieces.split(texts))
+        # Each word by itself and only once, which takes a quarter of the time.
+        words, known = [text.split() for text in texts], self._known_pieces
+        new = [word for word in dict.fromkeys(chain.from_iterable(words)) if word not in known]
+        known.update(zip(new, self._run(new, lambda new: self._word_pieces.split(new))))
+        if len(known) > PIECES_CACHE:
+            self._known_pieces = {}
+        return [[*chain.from_iterable(map(known.__getitem__, each))] for each in words]
 
     def piece_similarities(self, asked: Sequence[int], pieces: Sequence[int]) -> Any:
         """Return the cosine similarities of the query's word pieces to others: asked x pieces."""

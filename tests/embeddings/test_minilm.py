@@ -19,6 +19,7 @@ from struct import unpack
 
 import pytest
 
+from datasette_bear_search.embeddings import base
 from datasette_bear_search.embeddings import files as model_files
 from datasette_bear_search.embeddings.backends.sentence_transformers import (
     SentenceTransformerEmbedder,
@@ -119,6 +120,14 @@ def test_a_document_has_the_same_vector_whatever_stands_beside_it(minilm):
     [alone] = minilm.embed_documents(["apple"])
     [_, beside] = minilm.embed_documents([long, "apple"])
     assert similarity(alone, beside) == pytest.approx(1, abs=1e-5)
+
+
+def test_the_pieces_of_a_text_are_those_of_its_words(minilm, monkeypatch):
+    texts = ["Don't (re)paint the  café's façade:\nuse e-mail and C++.", "", "屋根 der Dächer"]
+    whole = minilm._word_pieces.split(texts)
+    assert minilm.pieces(texts) == whole
+    monkeypatch.setattr(base, "PIECES_CACHE", 2)
+    assert minilm.pieces(texts) == minilm.pieces(texts) == whole
 
 
 @pytest.fixture

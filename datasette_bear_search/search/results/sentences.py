@@ -41,8 +41,8 @@ TEMPLATE_LINE_WEIGHT = 0.3
 # Shorter sentences, such as "See below.", answer nothing. Bytes, as a Chinese character says much.
 SHORTEST_SENTENCE_WORDS, SHORTEST_SENTENCE_BYTES = 3, 20
 
-# Passages whose word pieces are cached, which takes some megabytes. While somebody types, the same
-# passages occur again and again, and splitting a page's passages takes 5 of a search's 20 ms.
+# Passages whose sentences are cached, which takes some megabytes. While somebody types, the same
+# passages occur again and again, and splitting a page's passages takes 1 of a search's 20 ms.
 CACHED_PASSAGES = 2000
 
 # Text without punctuation, such as a dictated note, is divided into parts of at most so many
