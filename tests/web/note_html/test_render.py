@@ -223,7 +223,7 @@ def test_the_outline_has_each_heading_with_its_line_and_place_on_the_page():
     assert [(h.level, h.text, h.line, h.anchor) for h in rendered.outline] == [
         (2, "Plan for May", 3, "h-plan-for-may"),
         (3, "The roof", 6, "h-the-roof"),
-        (2, "Plan for May", 8, "h-plan-for-may-2"),
+        (2, "Plan for May", 8, "h-plan-for-may-1"),
         (2, "計画", 10, "h-計画"),
         (2, "!", 12, "h-section"),
     ]
@@ -619,7 +619,7 @@ Text. ^abc
     ("link", "place"),
     [
         ("[a](#setup)", "h-setup"),
-        ("[a](#setup-1)", "h-setup-2"),
+        ("[a](#setup-1)", "h-setup-1"),
         ("[a](#über-uns)", "h-über-uns"),
         ("[a](#%C3%BCber-uns)", "h-über-uns"),
         ("[a](#whats-new)", "h-what-s-new"),
