@@ -7,7 +7,6 @@ import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +16,6 @@ from ..notes import can_be_opened, counted, printable_lines, whole_title
 from ..query.filter_values import InvalidParameter
 from ..query.filters import FILTERS, Filter
 from ..query.query import MODES
-from ..sources.base import SourceError
 from . import output
 from .options import redact_option, sidecar_option
 from .output import clear_errors
@@ -208,16 +206,14 @@ def _offer_to_index(library: Library) -> None:
     from ..sources import registry
     from .index import index_sources
 
-    found, names = [], []
-    for config in registry.installed():
-        with suppress(SourceError):
-            source = registry.open_source(config)
-            count = getattr(source, "count", lambda: None)()
-            names.append(f"{counted(count, 'note') if count else 'the notes'} of {source.app}")
-            found.append(config)
+    found = [each for each in registry.offers() if not each.problem]
+    names = (
+        f"{counted(each.notes, 'note') if each.notes else 'the notes'} of {each.app}"
+        for each in found
+    )
     if not found or not output.agrees(f"Index {' and '.join(names)} now?"):
         return
-    if failure := index_sources(library, Selection(tuple(found))):
+    if failure := index_sources(library, Selection(tuple(each.config for each in found))):
         raise NotSearched(failure)
 
 

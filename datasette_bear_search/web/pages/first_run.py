@@ -20,11 +20,9 @@ from ...index.file.database import default_path
 from ...notes import ForeseenError
 from ...service import Service
 from ...sources import registry
-from ...sources.base import SourceConfig, SourceError
 from ..api.openapi import SEARCH_PATH, UPDATE_PATH
 from ..requests import databases, errors, freshness, responses, settings, static_files, views
 from ..requests.errors import PageError
-from .cards import APP_OF_SCHEME
 
 FIRST_RUN_TEMPLATE = "bear_first_run.html"
 
@@ -41,14 +39,6 @@ class ModelOffer:
     is_present: bool  # used if nothing is chosen
 
 
-@dataclass(frozen=True)
-class Offer:
-    app: str
-    location: str
-    notes: int | None = None
-    problem: str = ""  # why it can't be read
-
-
 async def first_run(request: Request, database: Database) -> Response | None:
     """Respond with notes to index, or the progress of indexing; None once there are notes."""
     updater = freshness.updaters.get(database.ds)
@@ -61,10 +51,10 @@ async def first_run(request: Request, database: Database) -> Response | None:
     activity = updater.activity
     if updater.has_notes or (has_sources and not activity.doing and not activity.problems):
         return None
-    installed = [] if activity.doing else await asyncio.to_thread(registry.installed)
+    offers = [] if activity.doing else await asyncio.to_thread(list, registry.offers())
     service = service_of(database)
     context = {
-        "offers": [await asyncio.to_thread(_offer, each) for each in installed],
+        "offers": offers,
         "models": await asyncio.to_thread(_models, await _present_model(database)),
         "service": service,
         "keeps_running": service.is_installed,
@@ -83,15 +73,6 @@ def _models(present: str) -> list[ModelOffer]:
         for each in CHOICES
         if (is_here := files.model_folder(each.model) is not None) or each.megabytes
     ]
-
-
-def _offer(config: SourceConfig) -> Offer:
-    app = APP_OF_SCHEME.get(config.kind, config.kind)
-    try:
-        count = getattr(registry.open_source(config), "count", lambda: None)
-        return Offer(app, config.location, count())
-    except SourceError as error:
-        return Offer(app, config.location, problem=str(error))
 
 
 @views.view(partial(responses.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
