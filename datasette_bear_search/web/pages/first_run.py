@@ -21,7 +21,7 @@ from ...notes import ForeseenError
 from ...service import Service
 from ...sources import registry
 from ..api.openapi import SEARCH_PATH, UPDATE_PATH
-from ..requests import databases, errors, freshness, responses, settings, static_files, views
+from ..requests import databases, errors, freshness, responses, settings, views
 from ..requests.errors import PageError
 
 FIRST_RUN_TEMPLATE = "bear_first_run.html"
@@ -81,10 +81,7 @@ async def update_page(request: Request, database: Database) -> Response:
     datasette = database.ds
     updater = freshness.updaters.get(datasette)
     if request.method != "POST":
-        context = {
-            "fresh": await freshness.freshness(datasette),
-            "bear_static": partial(static_files.static_url, datasette),
-        }
+        context = {"fresh": await freshness.freshness(datasette)}
         return responses.part_response("bear_update.html", datasette, request, context)
     if updater is None or not settings.may_write(database):
         raise PageError(UPDATES_OFF, 404)
