@@ -184,13 +184,13 @@ def permission_allowed(datasette: Datasette, actor: Actor, action: str, resource
     # Datasette 1.0 calls permission_resources_sql instead.
     if action != "view-query":  # other actions are checked many times per page
         return None
-    return lambda: _web("datasette.queries").query_permission(datasette, actor, resource)
+    return lambda: _web("datasette.metadata").query_permission(datasette, actor, resource)
 
 
 @hookimpl
 def permission_resources_sql(datasette: Datasette, actor: Actor, action: str) -> Any:
     if action == "view-query":
-        return lambda: _web("datasette.queries").query_rules(datasette, actor)
+        return lambda: _web("datasette.metadata").query_rules(datasette, actor)
     if action == "bear-search":
         return lambda: _web("requests.permissions").search_rules(datasette, actor)
     return []  # with None, Datasette would mistake the next plugin's rules for ours
