@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -75,7 +74,7 @@ def _models(present: str) -> list[ModelOffer]:
     ]
 
 
-@views.view(partial(responses.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
+@views.view(methods=("GET", "HEAD", "POST"))
 async def update_page(request: Request, database: Database) -> Response:
     """Update the index, and add the sources that are ticked. GET only shows how fresh it is."""
     datasette = database.ds
