@@ -133,28 +133,15 @@ def table_actions(datasette: Datasette, actor: Actor, database: str, table: str)
 
 
 @hookimpl
-def top_homepage(datasette: Datasette, request: Any) -> Any:
-    return lambda: _web("datasette.menus").box(datasette, request.actor)
-
-
-@hookimpl
-def top_database(datasette: Datasette, request: Any, database: str) -> Any:
-    return lambda: _web("datasette.menus").box(datasette, request.actor, database)
-
-
-top_table = top_database
-
-
-@hookimpl
 def extra_template_vars(
     datasette: Datasette, request: Any, database: str | None, view_name: str | None
 ) -> Any:
-    # In Datasette 1.0 the hooks above do this.
-    if hasattr(datasette, "allowed") or view_name not in ("index", "database", "table"):
+    if view_name not in ("index", "database", "table"):
         return {}
 
     async def variables() -> dict[str, Any]:
-        return {"bear_box": await _web("datasette.menus").box(datasette, request.actor, database)}
+        menus = _web("datasette.menus")
+        return {"bear_searches": await menus.menu_links(datasette, request.actor, database)}
 
     return variables
 

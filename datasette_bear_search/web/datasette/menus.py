@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from datasette import Request
 from datasette.app import Datasette
 from datasette.database import Database
-from markupsafe import Markup
 
 from ...notes import local_day
 from ...search.request import read_request
@@ -35,7 +34,10 @@ ABOUT = "Search by keyword and meaning"
 async def menu_links(
     datasette: Datasette, actor: Actor, database_name: str | None = None
 ) -> MenuItems:
-    """Return the items for the menu of every page, or the item for a sidecar's own pages."""
+    """Return the items for the menu of every page, or the item for a sidecar's own pages.
+
+    Search boxes on those pages are made of the same items.
+    """
     return [
         {"href": databases.url(datasette, SEARCH_PATH, each), "label": name, "description": ABOUT}
         for name, each in await _searches(datasette, actor, database_name)
@@ -48,18 +50,6 @@ async def _searches(
     found = await searchable_index(datasette, actor, name)
     several = len(found) > 1
     return [(f"Search notes in {it.name}" if several else "Search notes", it) for it in found]
-
-
-async def box(datasette: Datasette, actor: Actor, database_name: str | None = None) -> str:
-    """Return the search box for Datasette's own pages."""
-    return Markup().join(
-        Markup(
-            '<form class="core bear-way-in" action="{}" method="get" role="search"><p>'
-            '<input type="search" name="q" aria-label="{name}" placeholder="{name}"> '
-            '<input type="submit" value="Search"></p></form>'
-        ).format(databases.url(datasette, SEARCH_PATH, each), name=name)
-        for name, each in await _searches(datasette, actor, database_name)
-    )
 
 
 async def table_links(datasette: Datasette, actor: Actor, database: str, table: str) -> MenuItems:
