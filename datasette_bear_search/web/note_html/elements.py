@@ -45,10 +45,6 @@ class Element(NamedTuple):
     is_end: bool
     attributes: Mapping[str, str]
 
-    @property
-    def begins_line(self) -> bool:
-        return self.name in LINES or self.name in TABLES or self.name in FOLDED
-
 
 def read(tag: str) -> Element | None:
     """Read a tag. Return None for what may be text."""
@@ -116,7 +112,7 @@ def tidy(state: StateCore) -> None:
         for tag in tags:
             if tag and tag.name in _CLOSED:
                 unclosed[tag.name] = unclosed.get(tag.name, 0) + (-1 if tag.is_end else 1)
-        begin = [tag is not None and tag.name != "p" and tag.begins_line for tag in tags]
+        begin = [tag is not None and tag.name in _BLOCKS for tag in tags]
         beside = zip(children, [False, *begin], [*begin[1:], False])
         inline.children = [it for it, *near in beside if it.type not in _BREAKS or not any(near)]
     # Unclosed, they would hide the rest of the note, or move it.
@@ -124,6 +120,7 @@ def tidy(state: StateCore) -> None:
 
 
 _CLOSED = ("details", "table")
+_BLOCKS = (LINES | TABLES).union(FOLDED) - {"p"}  # an empty line is between paragraphs
 _BREAKS = ("softbreak", "hardbreak")
 
 
