@@ -154,15 +154,19 @@ def bear_search(
         )
     with clear_errors(NotSearched), Library(sidecar_path, redact=redact) as library:
         _await_index(library)
-        if show is not None:
-            return output.echo(*_whole_note(library, show))
-        if why is not None:
-            return output.echo(_why(library, why, " ".join(words), limit, page_options))
-        if similar_to is not None:
-            offset, found = 0, _similar(library, similar_to, limit, unlinked)
-        else:
-            page_options |= {"limit": limit, "offset": offset, "correct": correct}
-            found = _results(library, " ".join(words), explain, page_options)
+        query = " ".join(words)
+        try:
+            if show is not None:
+                return output.echo(*_whole_note(library, show))
+            if why is not None:
+                return output.echo(library.why(why, query, limit=limit, **page_options))
+            if similar_to is not None:
+                offset, found = 0, _similar(library, similar_to, limit, unlinked)
+            else:
+                page_options |= {"limit": limit, "offset": offset, "correct": correct}
+                found = _results(library, query, explain, page_options)
+        except InvalidParameter as error:
+            raise click.UsageError(str(error)) from None
     for notice in found.notices:
         terminal.say(notice)
     if number_to_open is not None and found.notes:
@@ -223,13 +227,6 @@ def _whole_note(library: Library, name: str) -> list[str]:
     return [f"# {title}", "", *printable_lines(body.lstrip()).split("\n")]
 
 
-def _why(library: Library, title: str, words: str, limit: int, options: dict[str, Any]) -> str:
-    try:
-        return library.why(title, words, limit=limit, **options)
-    except InvalidParameter as error:
-        raise click.UsageError(str(error)) from None
-
-
 class Printout(NamedTuple):
     """What a command found, in the forms in which it is printed."""
 
@@ -256,8 +253,6 @@ def _results(library: Library, words: str, explain: bool, options: dict[str, Any
 
     try:
         response = library.search(words, on_loading=on_loading, **options)
-    except InvalidParameter as error:
-        raise click.UsageError(str(error)) from None
     finally:
         output.echo_for_now(" " * 20)
     notices = [
