@@ -133,28 +133,15 @@ def table_actions(datasette: Datasette, actor: Actor, database: str, table: str)
 
 
 @hookimpl
-def top_homepage(datasette: Datasette, request: Any) -> Any:
-    return lambda: _web("datasette.menus").box(datasette, request.actor)
-
-
-@hookimpl
-def top_database(datasette: Datasette, request: Any, database: str) -> Any:
-    return lambda: _web("datasette.menus").box(datasette, request.actor, database)
-
-
-top_table = top_database
-
-
-@hookimpl
 def extra_template_vars(
     datasette: Datasette, request: Any, database: str | None, view_name: str | None
 ) -> Any:
-    # In Datasette 1.0 the hooks above do this.
-    if hasattr(datasette, "allowed") or view_name not in ("index", "database", "table"):
+    if view_name not in ("index", "database", "table"):
         return {}
 
     async def variables() -> dict[str, Any]:
-        return {"bear_box": await _web("datasette.menus").box(datasette, request.actor, database)}
+        menus = _web("datasette.menus")
+        return {"bear_searches": await menus.menu_links(datasette, request.actor, database)}
 
     return variables
 
@@ -184,13 +171,13 @@ def permission_allowed(datasette: Datasette, actor: Actor, action: str, resource
     # Datasette 1.0 calls permission_resources_sql instead.
     if action != "view-query":  # other actions are checked many times per page
         return None
-    return lambda: _web("datasette.queries").query_permission(datasette, actor, resource)
+    return lambda: _web("datasette.metadata").query_permission(datasette, actor, resource)
 
 
 @hookimpl
 def permission_resources_sql(datasette: Datasette, actor: Actor, action: str) -> Any:
     if action == "view-query":
-        return lambda: _web("datasette.queries").query_rules(datasette, actor)
+        return lambda: _web("datasette.metadata").query_rules(datasette, actor)
     if action == "bear-search":
         return lambda: _web("requests.permissions").search_rules(datasette, actor)
     return []  # with None, Datasette would mistake the next plugin's rules for ours

@@ -66,10 +66,8 @@ def lasting_command(arguments: Sequence[str], extras: Sequence[str] = ("bundled"
         return uvx_command(arguments, extras, str(uvx) if uvx.is_file() else "uvx")
     if script := installed_script("datasette"):
         return [str(script), *arguments]
-    # Apps run it in the folder of a project, which may be somebody else's. With python -m, Python
-    # would take this folder's files for its own modules.
-    if sys.version_info >= (3, 11):
-        return [sys.executable, "-P", "-m", "datasette", *arguments]
+    # Apps run it in the folder of a project, which may be somebody else's. Python would take its
+    # files for modules. The option against that, -P, is newer than Python 3.10.
     code = "import sys; sys.path.pop(0); from datasette.cli import cli; cli()"
     return [sys.executable, "-c", code, *arguments]
 

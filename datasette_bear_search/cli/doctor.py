@@ -26,8 +26,8 @@ from ..index.file import database, metadata, nearest, schema, sources, vectors
 from ..index.run import changes
 from ..notes import counted, local_minute, printable
 from ..processes import installed_script
+from ..sources import registry as sources_registry
 from ..sources.base import SourceConfig, SourceError
-from ..sources.registry import open_source
 from ..sqlite import read_value, sqlite3
 from .options import sidecar_option
 from .output import Command, Screen, clear_errors, echo, echo_json, screen_for, style
@@ -175,7 +175,7 @@ def _sources(path: Path) -> Findings:
     with suppress(sqlite3.Error, database.SidecarError):  # _index() says what is wrong with it
         if not database.is_sidecar(path):
             yield from _configuration({})
-            yield from _unindexed_bear()
+            yield from _unindexed()
             return
         with closing(database.connect(path)) as connection:
             known = sources.read_sources(connection)
@@ -223,23 +223,17 @@ def _source(connection: sqlite3.Connection, stored: sources.StoredSource) -> Fin
         yield Finding(f"{source.name}.skipped", says, None, "datasette bear-index --list")
 
 
-def _unindexed_bear() -> Findings:
-    from ..sources.bear import default_location
-
-    try:
-        location = str(default_location())
-    except SourceError:
-        says = "No source is indexed yet, and Bear's notes aren't on this computer."
+def _unindexed() -> Findings:
+    offers = [*sources_registry.offers()]
+    for source, _, notes, problem in offers:
+        if problem:
+            yield Finding(source.name, problem, False, _source_fix(source))
+            continue
+        says = f"{source.name}: {source.location} has {counted(notes, 'note')}, none indexed yet"
+        yield Finding(source.name, says, None, f"datasette bear-index '{source.location}'")
+    if not offers:
+        says = "No source is indexed yet, and no notes of Bear, Obsidian or Logseq were found."
         yield Finding("none", says, False, "datasette bear-index PATH")
-        return
-    bear = SourceConfig("bear", "bear", location)
-    try:
-        count = counted(sum(1 for _ in open_source(bear).read()), "note")
-    except SourceError as error:
-        yield Finding(bear.name, str(error), False, _source_fix(bear))
-        return
-    says = f"{bear.name}: {location} has {count}, none indexed yet"
-    yield Finding(bear.name, says, None, "datasette bear-index")
 
 
 def _source_fix(source: SourceConfig) -> str:

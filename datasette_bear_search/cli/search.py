@@ -7,7 +7,6 @@ import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +16,6 @@ from ..notes import can_be_opened, counted, printable_lines, whole_title
 from ..query.filter_values import InvalidParameter
 from ..query.filters import FILTERS, Filter
 from ..query.query import MODES
-from ..sources.base import SourceError
 from . import output
 from .options import redact_option, sidecar_option
 from .output import clear_errors
@@ -156,15 +154,19 @@ def bear_search(
         )
     with clear_errors(NotSearched), Library(sidecar_path, redact=redact) as library:
         _await_index(library)
-        if show is not None:
-            return output.echo(*_whole_note(library, show))
-        if why is not None:
-            return output.echo(_why(library, why, " ".join(words), limit, page_options))
-        if similar_to is not None:
-            offset, found = 0, _similar(library, similar_to, limit, unlinked)
-        else:
-            page_options |= {"limit": limit, "offset": offset, "correct": correct}
-            found = _results(library, " ".join(words), explain, page_options)
+        query = " ".join(words)
+        try:
+            if show is not None:
+                return output.echo(*_whole_note(library, show))
+            if why is not None:
+                return output.echo(library.why(why, query, limit=limit, **page_options))
+            if similar_to is not None:
+                offset, found = 0, _similar(library, similar_to, limit, unlinked)
+            else:
+                page_options |= {"limit": limit, "offset": offset, "correct": correct}
+                found = _results(library, query, explain, page_options)
+        except InvalidParameter as error:
+            raise click.UsageError(str(error)) from None
     for notice in found.notices:
         terminal.say(notice)
     if number_to_open is not None and found.notes:
@@ -208,16 +210,14 @@ def _offer_to_index(library: Library) -> None:
     from ..sources import registry
     from .index import index_sources
 
-    found, names = [], []
-    for config in registry.installed():
-        with suppress(SourceError):
-            source = registry.open_source(config)
-            count = getattr(source, "count", lambda: None)()
-            names.append(f"{counted(count, 'note') if count else 'the notes'} of {source.app}")
-            found.append(config)
+    found = [each for each in registry.offers() if not each.problem]
+    names = (
+        f"{counted(each.notes, 'note') if each.notes else 'the notes'} of {each.app}"
+        for each in found
+    )
     if not found or not output.agrees(f"Index {' and '.join(names)} now?"):
         return
-    if failure := index_sources(library, Selection(tuple(found))):
+    if failure := index_sources(library, Selection(tuple(each.config for each in found))):
         raise NotSearched(failure)
 
 
@@ -225,13 +225,6 @@ def _whole_note(library: Library, name: str) -> list[str]:
     note = library.note(name)
     title, body = whole_title(note.title, note.body)
     return [f"# {title}", "", *printable_lines(body.lstrip()).split("\n")]
-
-
-def _why(library: Library, title: str, words: str, limit: int, options: dict[str, Any]) -> str:
-    try:
-        return library.why(title, words, limit=limit, **options)
-    except InvalidParameter as error:
-        raise click.UsageError(str(error)) from None
 
 
 class Printout(NamedTuple):
@@ -260,8 +253,6 @@ def _results(library: Library, words: str, explain: bool, options: dict[str, Any
 
     try:
         response = library.search(words, on_loading=on_loading, **options)
-    except InvalidParameter as error:
-        raise click.UsageError(str(error)) from None
     finally:
         output.echo_for_now(" " * 20)
     notices = [

@@ -17,7 +17,7 @@ import click
 
 from .. import Library
 from ..embeddings import registry
-from ..embeddings.registry import get_embedder, with_choice
+from ..embeddings.registry import get_embedder
 from ..index import config, selection
 from ..index.file import database, metadata, schema
 from ..notes import ForeseenError, counted
@@ -29,6 +29,7 @@ from .options import redact_option, sidecar_option
 from .output import Command, clear_errors, confirm, echo
 
 if TYPE_CHECKING:
+    from ..agents import AgentLibrary
     from ..index.run.changes import Snapshot
     from ..index.updater import Task, Updater
 
@@ -190,17 +191,19 @@ def bear_mcp(
     app run it, and write them if you agree. Notes are never changed.
     """
     from .. import agents
-    from ..agents import server
+    from ..agents import install, server
     from ..search.redaction import masking
 
+    hidden = hidden_tags or config.hidden_by_environment()
+    library = agents.AgentLibrary(sidecar_path, hidden, redact=redact)
     if app or bundle or skill:
         options = [f"--hide-tag={tag}" for tag in hidden_tags]
         options += [f"--sidecar={sidecar_path.absolute()}"] if sidecar_path else []
         options += [] if redact else ["--no-redact"]
+        if app in install.MCP_CLIENTS:
+            _check_server(library)
         return _set_up(app, bundle, skill, options, yes)
-    hidden_tags = hidden_tags or config.hidden_by_environment()
     try:
-        library = agents.AgentLibrary(sidecar_path, hidden_tags, redact=redact)
         library.reads_sources = True  # the person's own assistant
         server.serve_stdio(library)
     except server.SdkMissing as error:
@@ -214,8 +217,6 @@ def _set_up(
 ) -> None:
     from ..agents import install
 
-    if app in install.MCP_CLIENTS:
-        _check_server(options)
     with clear_errors():
         for path, added, text in install.files(app, bundle, skill, options):
             echo(f"This will be written to {path}:", "", *added.split("\n"))
@@ -229,19 +230,17 @@ def _set_up(
         echo(f"Restart {app} and ask it something about your notes.")
 
 
-def _check_server(options: Sequence[str]) -> None:
+def _check_server(library: AgentLibrary) -> None:
     """End the command unless the server would start: an app shows its errors to nobody."""
-    from ..agents import AgentLibrary, server
+    from ..agents import server
     from ..search.redaction import masking
 
-    chosen = [each.partition("=")[2] for each in options if each.startswith("--sidecar=")]
-    library = AgentLibrary(chosen[0] if chosen else None)
     advice = ""
     try:
         if not is_in_uv_cache(sys.prefix):  # uvx installs the extras when the app runs it
             advice = "Nothing was written, because the app couldn't start the server. "
             server.build_server(library)
-            if "--no-redact" not in options:
+            if library.redact:
                 masking.require()
         with Library(library.path).open() as connection:
             database.require_current(connection)
@@ -330,8 +329,6 @@ def _task(
     configs: Sequence[SourceConfig] = ()
     if known or locations or (configuration and configuration.sources):
         configs = selection.select(known, configuration, paths=locations, everything=True).read
-    if model and configuration:
-        model = with_choice(model, **configuration.prompts)
     present, chosen = library.embedder(), library.embedder(model) if model else None
     names = [each.name for each in (chosen, present) if each is not None]
     if names and database.stored(path, metadata.NEXT_MODEL):

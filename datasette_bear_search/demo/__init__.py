@@ -7,7 +7,6 @@ which holds what Bear stores besides the text; then comes the text as Bear would
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import timezone
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -55,8 +54,6 @@ def read_note(path: Path) -> tuple[dict[str, Any], str]:
 
     _, front_matter, text = path.read_text(encoding="utf-8").split("---\n", 2)
     properties: dict[str, Any] = yaml.safe_load(front_matter)
-    for date in ("created", "modified"):  # older versions of PyYAML drop the time zone
-        properties[date] = properties[date].replace(tzinfo=timezone.utc)
     return properties, text.rstrip("\n")
 
 

@@ -235,16 +235,8 @@
 
   /* Return a function that opens the same details in new results as are open now. */
   function keepOpen() {
-    const nameOf = (details) => {
-      const summary = details.querySelector("summary").textContent.replace(/\d/g, "").trim();
-      return details.id || `${details.parentElement.closest("[id]").id} ${summary}`;
-    };
-    const names = new Set([...results.querySelectorAll("details[open]")].map(nameOf));
-    return () => {
-      for (const details of results.querySelectorAll("details")) {
-        details.open ||= names.has(nameOf(details));
-      }
-    };
+    const ids = [...results.querySelectorAll("details[open]")].map((details) => details.id);
+    return () => ids.forEach((id) => document.getElementById(id)?.setAttribute("open", ""));
   }
 
   /* Return a function that focuses the same element in new results as has the focus now. */

@@ -2,11 +2,10 @@
 (() => {
   "use strict";
 
-  // Pixels. A shorter drag counts as a click.
+  // Pixels. A shorter drag is a click on a bar, which is a link.
   const LEAST = 6;
 
   let drag = null;
-  let isEnding = false;
 
   document.addEventListener("pointerdown", (event) => {
     const svg = event.target.closest?.(".bear-time svg");
@@ -16,66 +15,50 @@
   });
 
   document.addEventListener("pointermove", ({ clientX, pointerId, isPrimary }) => {
-    if (!drag || !isPrimary || drag.isOver) return;
-    if (!drag.bars) {
-      if (Math.abs(clientX - drag.start) < LEAST) return;
-      drag.svg.setPointerCapture(pointerId);
-    }
-    const [from, to] = [Math.min(drag.start, clientX), Math.max(drag.start, clientX)];
-    pick((bar) => {
+    if (!drag || !isPrimary) return;
+    const { svg, start } = drag;
+    if (!drag.bars && Math.abs(clientX - start) < LEAST) return;
+    svg.setPointerCapture(pointerId); // so that the end of a drag isn't a click on the bar below it
+    drag.bars = [...svg.querySelectorAll("a")].filter((bar) => {
       const { left, right } = bar.getBoundingClientRect();
-      return left < to && right > from;
+      const isCovered = left < Math.max(start, clientX) && right > Math.min(start, clientX);
+      bar.classList.toggle("bear-picked", isCovered);
+      return isCovered;
     });
     const names = [...new Set([drag.bars[0], drag.bars.at(-1)])].map((bar) => bar?.querySelector("title").textContent.split(":")[0]);
     drag.range.textContent = names.join(" – ");
   });
 
-  for (const type of ["pointerup", "pointercancel"]) document.addEventListener(type, finish);
-
-  for (const type of ["click", "dragstart", "keydown"]) addEventListener(type, keepToDrag, true);
-
-  /* While dragging, keep the bars, which are links, from being followed or dragged, and keys from scrolling the page. */
-  function keepToDrag(event) {
-    if (event.type === "click" ? !isEnding : !drag) return;
-    event.preventDefault();
-    event.stopPropagation();
-    if (event.key !== "Escape") return;
-    clear();
-    drag.isOver = true;
-  }
-
-  function finish({ type, isPrimary }) {
-    if (!drag || !isPrimary) return;
-    const { svg, bars } = drag;
-    clear();
+  /* End the drag, and return the bars that it covered. */
+  function end() {
+    const { svg, range, hint, bars } = drag;
+    for (const bar of svg.querySelectorAll(".bear-picked")) bar.classList.remove("bear-picked");
+    range.textContent = hint;
     drag = null;
-    if (!bars) return;
-    // The end of a drag isn't a click on the bar below it.
-    isEnding = true;
-    setTimeout(() => {
-      isEnding = false;
-      if (type === "pointerup" && bars.length && svg.isConnected) follow(bars, svg);
-    });
+    return bars ?? [];
   }
 
-  function pick(isCovered) {
-    const bars = [...drag.svg.querySelectorAll("a")];
-    for (const bar of bars) bar.classList.toggle("bear-picked", isCovered(bar));
-    drag.bars = bars.filter((bar) => bar.matches(".bear-picked"));
-  }
-
-  function clear() {
-    pick(() => false);
-    drag.range.textContent = drag.hint;
-  }
-
-  function follow(bars, svg) {
+  document.addEventListener("pointercancel", ({ isPrimary }) => drag && isPrimary && end());
+  document.addEventListener("pointerup", ({ isPrimary }) => {
+    if (!drag || !isPrimary) return;
+    const bars = end();
+    if (!bars.length) return;
     const [url, last] = [bars[0], bars.at(-1)].map((bar) => new URL(bar.getAttribute("href"), document.baseURI));
     url.searchParams.set("modified_before", last.searchParams.get("modified_before"));
     const bar = bars[0].cloneNode();
     bar.setAttribute("href", url);
-    svg.append(bar);
+    bars[0].after(bar);
     bar.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
     bar.remove();
+  });
+
+  /* While dragging, keep the bars, which are links, from being dragged, and keys from scrolling the page. */
+  for (const type of ["dragstart", "keydown"]) {
+    addEventListener(type, (event) => {
+      if (!drag) return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (event.key === "Escape") end();
+    }, true);
   }
 })();

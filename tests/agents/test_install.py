@@ -123,7 +123,7 @@ def test_the_server_is_started_by_the_script_beside_this_python(home, monkeypatc
     assert entry_of("cursor") == {"command": str(scripts / "datasette.exe"), "args": ["bear-mcp"]}
     (scripts / "datasette.exe").unlink()
     arguments = entry_of("cursor")["args"]
-    assert "-P" in arguments if sys.version_info >= (3, 11) else "sys.path.pop(0)" in arguments[1]
+    assert "sys.path.pop(0)" in arguments[1]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no modes")

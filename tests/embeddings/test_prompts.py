@@ -353,7 +353,7 @@ def test_the_configuration_file_sets_prompts(bear_index, notes, sidecar_path, co
     assert "embedded" not in bear_index(*file).output
 
 
-def test_a_new_index_gets_the_prompts_of_the_configuration_file_whatever_makes_it(
+def test_an_index_gets_the_prompts_of_the_configuration_file_whatever_makes_it(
     notes, library, sidecar_path, configure, monkeypatch
 ):
     _, file = configure("prompts:\n  query: 'ask: '\n")
@@ -363,9 +363,8 @@ def test_a_new_index_gets_the_prompts_of_the_configuration_file_whatever_makes_i
     task = _task(sidecar_path, None, ())
     assert task.model == f"{TINY}@query=ask:%20"
     assert _task(sidecar_path, None, (), "test/trained").model == "test/trained@query=ask:%20"
-    # All vectors would be made anew, which only bear-index does, after asking.
     configure("prompts:\n  query: 'find: '\n")
-    assert _task(sidecar_path, None, ()).model == task.model
+    assert _task(sidecar_path, None, ()).model == f"{TINY}@query=find:%20"
 
 
 def test_prompts_that_a_model_has_anyway_need_no_loading(bear_index, notes, configure):

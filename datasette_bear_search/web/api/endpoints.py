@@ -44,7 +44,7 @@ async def description(request: Request, database: Database) -> Response:
     return responses.json_response(database.ds, described)
 
 
-@views.view(partial(responses.html_response, "error.html"))
+@views.view()
 async def no_such_page(request: Request, database: Database) -> Response:
     described = databases.url(database.ds, f"{openapi.SEARCH_PATH}/openapi.json")
     message = f"There is no such page. {described} lists the addresses for programs."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from urllib.parse import parse_qsl, urlencode
 
 from datasette import Request, Response
@@ -11,7 +10,7 @@ from datasette.database import Database
 from ...evaluation import judgments
 from ...sqlite import sqlite3
 from .. import turns
-from ..requests import databases, responses, settings, views
+from ..requests import databases, settings, views
 from ..requests.errors import PageError
 from .openapi import SEARCH_PATH
 
@@ -41,7 +40,7 @@ async def grades(database: Database, query: str) -> dict[tuple[str, str], int] |
         return None  # an index made by an earlier version has no table for judgments
 
 
-@views.view(partial(responses.html_response, "error.html"), methods=("POST",))
+@views.view(methods=("POST",))
 async def judge(request: Request, database: Database) -> Response:
     if not settings.judging_is_on(database):
         raise PageError(JUDGING_OFF, 404)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from datasette import Request
 from datasette.app import Datasette
 from datasette.database import Database
-from markupsafe import Markup
 
 from ...notes import local_day
 from ...search.request import read_request
@@ -30,40 +28,28 @@ MAX_JUMP_NOTES = 10
 
 
 MenuItems = list[dict[str, str]]
+ABOUT = "Search by keyword and meaning"
 
 
 async def menu_links(
     datasette: Datasette, actor: Actor, database_name: str | None = None
 ) -> MenuItems:
-    """Return the items for the menu of every page, or the item for a sidecar's own pages."""
-    description = "Search by keyword and meaning"
-    found = await searchable_index(datasette, actor, database_name)
+    """Return the items for the menu of every page, or the item for a sidecar's own pages.
+
+    Search boxes on those pages are made of the same items.
+    """
     return [
-        {
-            "href": databases.url(datasette, SEARCH_PATH, each),
-            "label": name,
-            "description": description,
-        }
-        for name, each in zip(_names(found), found)
+        {"href": databases.url(datasette, SEARCH_PATH, each), "label": name, "description": ABOUT}
+        for name, each in await _searches(datasette, actor, database_name)
     ]
 
 
-def _names(sidecars: Sequence[Database]) -> list[str]:
-    several = len(sidecars) > 1
-    return [f"Search notes in {each.name}" if several else "Search notes" for each in sidecars]
-
-
-async def box(datasette: Datasette, actor: Actor, database_name: str | None = None) -> str:
-    """Return the search box for Datasette's own pages."""
-    found = await searchable_index(datasette, actor, database_name)
-    return Markup().join(
-        Markup(
-            '<form class="core bear-way-in" action="{}" method="get" role="search"><p>'
-            '<input type="search" name="q" aria-label="{name}" placeholder="{name}"> '
-            '<input type="submit" value="Search"></p></form>'
-        ).format(databases.url(datasette, SEARCH_PATH, each), name=name)
-        for name, each in zip(_names(found), found)
-    )
+async def _searches(
+    datasette: Datasette, actor: Actor, name: str | None = None
+) -> list[tuple[str, Database]]:
+    found = await searchable_index(datasette, actor, name)
+    several = len(found) > 1
+    return [(f"Search notes in {it.name}" if several else "Search notes", it) for it in found]
 
 
 async def table_links(datasette: Datasette, actor: Actor, database: str, table: str) -> MenuItems:
@@ -92,12 +78,12 @@ async def jump_items(datasette: Datasette, actor: Actor, request: Request) -> li
 
     typed = (request.args.get("q") or "").replace("\0", "").strip()
     query = f"?{urlencode({'q': typed})}" if typed else ""
-    found, items = await searchable_index(datasette, actor), []
-    for name, sidecar in zip(_names(found), found):
+    items: list[dict[str, Any]] = []
+    for name, sidecar in await _searches(datasette, actor):
         search = {
             "type": "search",
             "label": f"{name} for {typed}" if typed else name,
-            "description": "Search by keyword and meaning",
+            "description": ABOUT,
             "url": databases.url(datasette, SEARCH_PATH + query, sidecar),
         }
         items.append(search)

@@ -1,4 +1,4 @@
-"""Metadata: tables' descriptions, order, facets and what to hide; stored queries.
+"""Metadata: tables' descriptions, order, facets and what to hide; stored queries, and for whom.
 
 The owner's own metadata, configuration and queries take precedence.
 """
@@ -6,8 +6,9 @@ The owner's own metadata, configuration and queries take precedence.
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from datasette.app import Datasette
@@ -15,6 +16,11 @@ from datasette.database import Database
 
 from ...index.config import PLUGIN
 from ...index.file import schema
+from ..requests import databases, permissions
+from ..requests.databases import Actor
+
+if TYPE_CHECKING:
+    from datasette.permissions import PermissionSQL
 
 _METADATA = yaml.safe_load(Path(__file__).with_name("metadata.yaml").read_text(encoding="utf-8"))
 TABLES: dict[str, dict[str, Any]] = {
@@ -68,3 +74,43 @@ def _configure(datasette: Datasette, name: str, place: str) -> None:
     if place != "config":
         database["queries"] = copy.deepcopy(STORED_QUERIES) | (database.get("queries") or {})
     setattr(datasette, place, config)
+
+
+# --- stored queries show notes only to actors who may see them
+
+
+async def query_permission(
+    datasette: Datasette, actor: Actor, query: tuple[str, str]
+) -> bool | None:
+    """Return False if a stored query is ours and would show notes that the actor may not see."""
+    database, name = query
+    sidecar = databases.known_sidecar(datasette, database)
+    queries = datasette.metadata("queries", database=database, fallback=False) or {}
+    # The owner may have another query of the same name.
+    found, ours = queries.get(name), STORED_QUERIES.get(name)
+    if not (sidecar and ours and isinstance(found, dict) and found.get("sql") == ours["sql"]):
+        return None
+    return None if await _sees_all(datasette, actor, sidecar) else False
+
+
+async def query_rules(datasette: Datasette, actor: Actor) -> PermissionSQL | None:
+    from datasette.permissions import PermissionSQL
+
+    found = databases.known_sidecars(datasette)
+    closed = [each.name for each in found if not await _sees_all(datasette, actor, each)]
+    sql = """
+    select
+      database_name as parent, name as child, 0 as allow,
+      'the notes may not be searched' as reason
+    from queries
+    where database_name in (select value from json_each(:bear_search_databases))
+      and source = :bear_search_source
+    """
+    parameters = {"bear_search_databases": json.dumps(closed), "bear_search_source": PLUGIN}
+    return PermissionSQL(sql=sql, params=parameters)
+
+
+async def _sees_all(datasette: Datasette, actor: Actor, sidecar: Database) -> bool:
+    # SQL functions don't know the actor, so they can't hide anything.
+    hides = await permissions.hidden_tags(datasette, actor, sidecar)
+    return not hides and await permissions.may_search(datasette, actor, sidecar)

@@ -12,7 +12,6 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
-from markdown_it.rules_inline.state_inline import Delimiter
 from markdown_it.token import Token
 from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.footnote import footnote_plugin
@@ -48,7 +47,17 @@ _REMARK = re.compile(r"%%[^%]*(?:%[^%]+)*%%")
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 
 # ==highlight==, ::highlight:: and ~underline~. Bear 1's /italic/ can't be distinguished from paths.
-_PAIRS = {"=": (2, "mark"), ":": (2, "mark"), "~": (1, "u")}
+_PAIRS = {
+    mark[0]: (
+        tag,
+        re.compile(
+            rf"(?<![\w{mark[0]}]){mark}(?![\s{mark[0]}])"
+            rf"((?:(?!{mark}).)+)(?<!\s){mark}(?![\w{mark[0]}])",
+            re.DOTALL,
+        ),
+    )
+    for mark, tag in (("==", "mark"), ("::", "mark"), ("~", "u"))
+}
 
 # Replaces "|" inside [[Title|label]] while the note is split into blocks.
 _PIPE = "\x1f"
@@ -76,14 +85,13 @@ def note_parser() -> MarkdownIt:
     markdown.inline.ruler.before("escape", "formula", _formula)
     markdown.inline.ruler.before("escape", "remark", _remark)
     markdown.inline.ruler.after("strikethrough", "pair", _pair)
-    markdown.inline.ruler2.after("balance_pairs", "pair", _paired)
     markdown.core.ruler.before("block", "hide_pipes", _hide_pipes)
     markdown.core.ruler.before("inline", "show_pipes", _show_pipes)
     markdown.core.ruler.before("inline", "limit", _limit_marks)
     markdown.core.ruler.before("inline", "heading_ids", callouts.heading_ids)
     for name, rule in (
         ("task", _tasks),
-        ("elements", elements.without_paragraphs),
+        ("elements", elements.tidy),
         ("block_ids", callouts.block_ids),
         ("callouts", callouts.callouts),
     ):
@@ -190,37 +198,19 @@ def _push(
 
 
 def _pair(state: StateInline, silent: bool) -> bool:
-    """Find an opening or closing mark of a pair around some text."""
-    start, marker = state.pos, state.src[state.pos]
-    if silent or marker not in _PAIRS or (start and state.src[start - 1] == marker):
+    tag, pattern = _PAIRS.get(state.src[state.pos], ("", None))
+    match = pattern.match(state.src, state.pos, state.posMax) if pattern else None
+    if not match:
         return False
-    width, _ = _PAIRS[marker]
-    scanned = state.scanDelims(start, False)
-    if scanned.length != width:
-        return False
-    state.push("text", "", 0).content = marker * width
-    # Negative, so that a ~ isn't matched with a ~~.
-    delimiter = Delimiter(
-        -ord(marker), 0, len(state.tokens) - 1, -1, scanned.can_open, scanned.can_close
-    )
-    state.delimiters.append(delimiter)
-    state.pos += width
+    if not silent:
+        end = state.posMax
+        state.push(f"{tag}_open", tag, 1)
+        state.pos, state.posMax = match.span(1)
+        state.md.inline.tokenize(state)
+        state.push(f"{tag}_close", tag, -1)
+        state.posMax = end
+    state.pos = match.end()
     return True
-
-
-def _paired(state: StateInline) -> None:
-    """Turn matched pairs of marks into HTML tags."""
-    nested = (meta["delimiters"] for meta in state.tokens_meta if meta and "delimiters" in meta)
-    for delimiters in (state.delimiters, *nested):
-        for opening in delimiters:
-            if opening.marker >= 0 or opening.end < 0:
-                continue
-            _, tag = _PAIRS[chr(-opening.marker)]
-            first, last = state.tokens[opening.token], state.tokens[delimiters[opening.end].token]
-            first.type, first.nesting = f"{tag}_open", 1
-            last.type, last.nesting = f"{tag}_close", -1
-            first.tag = last.tag = tag
-            first.content = last.content = ""
 
 
 def _tasks(state: StateCore) -> None:

@@ -24,9 +24,9 @@ LINKED = {"img": "image", "iframe": "page", "video": "video", "audio": "audio"}
 FOLDED = ("details", "summary")
 TABLES = frozenset("table thead tbody tr th td".split())
 # What follows them begins a line.
-_LINES = frozenset(
-    "address article aside blockquote center dd div dl dt figcaption figure footer form h1 h2 h3 h4"
-    " h5 h6 header hr li main nav ol p section tr ul".split()
+LINES = frozenset(
+    "address article aside blockquote br center dd div dl dt figcaption figure footer form h1 h2 h3"
+    " h4 h5 h6 header hr li main nav ol p section tr ul".split()
 )
 # Other elements. A name that is none of all these may be text: List<String>, <your name>.
 _OTHERS = frozenset(
@@ -45,10 +45,6 @@ class Element(NamedTuple):
     is_end: bool
     attributes: Mapping[str, str]
 
-    @property
-    def begins_line(self) -> bool:
-        return self.name in _LINES or self.name == "br"
-
 
 def read(tag: str) -> Element | None:
     """Read a tag. Return None for what may be text."""
@@ -56,11 +52,11 @@ def read(tag: str) -> Element | None:
     if match is None:
         return None
     name, rest = match[2].lower(), match[3]
-    known = name in KEPT or name in _OTHERS or name in _LINES or name in (*FOLDED, "br")
+    known = name in KEPT or name in _OTHERS or name in LINES or name in FOLDED
     if not known and not match[1] and "=" not in rest and not rest.endswith("/"):
         return None
     found = _ATTRIBUTE.findall(rest) if "=" in rest else ()
-    is_end = bool(match[1]) or (rest.endswith("/") and name in _LINES)
+    is_end = bool(match[1]) or (rest.endswith("/") and name in LINES)
     return Element(name, is_end, {key.lower(): "".join(value) for key, *value in found})
 
 
@@ -106,34 +102,26 @@ def _close(state: StateBlock, opening: str, position: int) -> int:
     return close
 
 
-def without_paragraphs(state: StateCore) -> None:
-    """Leave out the ``<p>`` around lines with only tags, and the breaks beside parts of tables."""
+def tidy(state: StateCore) -> None:
+    """Make links, and drop the line breaks beside elements that begin a line themselves."""
     unclosed: dict[str, int] = {}
-    for opening, inline, closing in zip(state.tokens, state.tokens[1:], state.tokens[2:]):
-        if inline.type != "inline":
-            continue
+    for inline in state.tokens:
         children = inline.children or []
         _make_links(children)
-        for child in children:
-            if (tag := _read(child)) and tag.name in _CLOSED:
+        tags = [_read(child) for child in children]
+        for tag in tags:
+            if tag and tag.name in _CLOSED:
                 unclosed[tag.name] = unclosed.get(tag.name, 0) + (-1 if tag.is_end else 1)
-        if "table" in unclosed:
-            in_table = [
-                (tag := _read(child)) is not None and tag.name in TABLES for child in children
-            ]
-            beside = zip(children, [False, *in_table], [*in_table[1:], False])
-            inline.children = [
-                it for it, *near in beside if it.type not in _BREAKS or not any(near)
-            ]
-        if opening.type == "paragraph_open" and _are_tags(children):
-            inline.children = [child for child in children if child.type not in _BREAKS]
-            opening.hidden = closing.hidden = True
-            opening.map = None
+        begin = [tag is not None and tag.name in _BLOCKS for tag in tags]
+        beside = zip(children, [False, *begin], [*begin[1:], False])
+        inline.children = [it for it, *near in beside if it.type not in _BREAKS or not any(near)]
     # Unclosed, they would hide the rest of the note, or move it.
     state.env["closed"] = {name for name, depth in unclosed.items() if not depth}
 
 
 _CLOSED = ("details", "table")
+_BLOCKS = (LINES | TABLES).union(FOLDED) - {"p"}  # an empty line is between paragraphs
+_BREAKS = ("softbreak", "hardbreak")
 
 
 def _read(token: Token) -> Element | None:
@@ -152,27 +140,3 @@ def _make_links(children: Sequence[Token]) -> None:
             first.attrs = {"href": unescape(address.attributes["href"]) if address else ""}
         elif tag and tag.attributes.get("href"):
             opened.append(child)
-
-
-_BREAKS = ("softbreak", "hardbreak")
-
-
-def _are_tags(children: Sequence[Token]) -> bool:
-    names = {tag.name for child in children if (tag := _read(child))}
-    others = [child for child in children if child.type not in _BREAKS]
-    is_blank = all(child.type == "html_inline" or not child.content.strip() for child in others)
-    is_summary = "details" in names and bool(others) and others[0].type == "html_inline"
-    is_seen = LINKED.keys() & names
-    return (is_blank and bool(names) and not is_seen) or (is_summary and _fits(others))
-
-
-def _fits(children: Sequence[Token]) -> bool:
-    """Return whether nothing but a summary has text."""
-    inside = False
-    for child in children:
-        tag = _read(child)
-        if tag and tag.name == "summary":
-            inside = not tag.is_end
-        elif not tag and not inside and child.content.strip():
-            return False
-    return True

@@ -141,15 +141,15 @@ def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, .
     opening = [index for index, token in enumerate(tokens) if token.type == "heading_open"]
     shift = any(tokens[index].tag == "h1" for index in opening)
     headings: list[Heading] = []
-    taken: dict[str, int] = {}  # anchor → the last number appended to it
+    taken: dict[str, int] = {}  # anchor → the next number to append to it
     for index in opening:
         token, inline, closing = tokens[index : index + 3]
         level = int(token.tag[1])
         text = " ".join(plain_text(inline.content).split())
         anchor = first = heading_anchor(text)
-        while anchor in taken:
-            taken[first] += 1
+        while anchor in taken:  # as GitHub does
             anchor = f"{first}-{taken[first]}"
+            taken[first] += 1
         taken[anchor] = 1
         token.attrSet("id", anchor)
         token.tag = closing.tag = f"h{min(6, level + shift)}"
@@ -163,14 +163,9 @@ def _anchors(tokens: Sequence[Token], headings: Sequence[Heading]) -> dict[str, 
     found: dict[str, str] = {}
     own = [token for token in tokens if token.type == "heading_open"]
     for token, heading in zip(own, headings):
-        name = key = anchor_key(heading.text)
-        count = 0
-        while name in found:  # GitHub numbers headings with the same text
-            count += 1
-            name = f"{key}{count}"
-        found[name] = heading.anchor
-        if given := (token.meta or {}).get("id"):
-            found.setdefault(anchor_key(given), heading.anchor)
+        for name in (heading.anchor.removeprefix("h-"), (token.meta or {}).get("id")):
+            if name:
+                found.setdefault(anchor_key(name), heading.anchor)
     for token in tokens:
         for child in token.children or ():
             if child.type == "block_id":

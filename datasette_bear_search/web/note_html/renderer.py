@@ -156,10 +156,7 @@ class _Renderer(RendererHTML):
         if element is None:  # Bear stores the sizes of images in comments
             return "" if content[:2] in ("<!", "<?") else page.html(content)
         name, is_end = element.name, element.is_end
-        is_break = element.begins_line and (is_end or name in ("br", "hr"))
-        follows = tokens[index + 1].type if index + 1 < len(tokens) else ""
-        is_broken = options["breaks"] and "break" in follows and name != "p"
-        line_break = "<br>" * (is_break and not is_broken)
+        line_break = "<br>" * (name == "br" or (is_end and name in elements.LINES))
         if tag := elements.KEPT.get(name):
             opening = '<mark class="bear-highlight">' if name == "mark" else f"<{tag}>"
             return f"</{tag}>{line_break}" if is_end else opening
@@ -169,6 +166,8 @@ class _Renderer(RendererHTML):
         if name in elements.FOLDED and "details" in env.get("closed", ()):
             is_open = name == "details" and (page.is_search or "open" in content)
             return f"<{'/' * is_end}{name}{' open' * (is_open and not is_end)}>"
+        if name == "hr":
+            return "<hr>"
         anchor = ""
         if place := element.attributes.get("id") or element.attributes.get("name"):
             anchor = f'<span id="{escape(page.anchors.get(anchor_key(place), ""))}"></span>'

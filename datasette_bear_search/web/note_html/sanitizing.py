@@ -49,8 +49,8 @@ def sanitized(html: str, own_url: str | None) -> str:
     return _EMPTY.sub("", cleaned)
 
 
-# What the parser leaves around a block that was inside a paragraph.
-_EMPTY = re.compile(r"<p(?: dir=\"auto\")?>\s*</p>\n?")
+# What is left of a paragraph with only tags.
+_EMPTY = re.compile(r"<p(?: dir=\"auto\")?>(?:\s|<br>)*</p>\n?")
 
 
 _OUR_IMAGE = re.compile(rf"(?:/[^/?#][^?#]*)?{FILE_PATH}/\d+\?v=[0-9a-f]+")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,11 +19,9 @@ from ...index.file.database import default_path
 from ...notes import ForeseenError
 from ...service import Service
 from ...sources import registry
-from ...sources.base import SourceConfig, SourceError
 from ..api.openapi import SEARCH_PATH, UPDATE_PATH
-from ..requests import databases, errors, freshness, responses, settings, static_files, views
+from ..requests import databases, errors, freshness, responses, settings, views
 from ..requests.errors import PageError
-from .cards import APP_OF_SCHEME
 
 FIRST_RUN_TEMPLATE = "bear_first_run.html"
 
@@ -41,14 +38,6 @@ class ModelOffer:
     is_present: bool  # used if nothing is chosen
 
 
-@dataclass(frozen=True)
-class Offer:
-    app: str
-    location: str
-    notes: int | None = None
-    problem: str = ""  # why it can't be read
-
-
 async def first_run(request: Request, database: Database) -> Response | None:
     """Respond with notes to index, or the progress of indexing; None once there are notes."""
     updater = freshness.updaters.get(database.ds)
@@ -61,10 +50,10 @@ async def first_run(request: Request, database: Database) -> Response | None:
     activity = updater.activity
     if updater.has_notes or (has_sources and not activity.doing and not activity.problems):
         return None
-    installed = [] if activity.doing else await asyncio.to_thread(registry.installed)
+    offers = [] if activity.doing else await asyncio.to_thread(list, registry.offers())
     service = service_of(database)
     context = {
-        "offers": [await asyncio.to_thread(_offer, each) for each in installed],
+        "offers": offers,
         "models": await asyncio.to_thread(_models, await _present_model(database)),
         "service": service,
         "keeps_running": service.is_installed,
@@ -85,25 +74,13 @@ def _models(present: str) -> list[ModelOffer]:
     ]
 
 
-def _offer(config: SourceConfig) -> Offer:
-    app = APP_OF_SCHEME.get(config.kind, config.kind)
-    try:
-        count = getattr(registry.open_source(config), "count", lambda: None)
-        return Offer(app, config.location, count())
-    except SourceError as error:
-        return Offer(app, config.location, problem=str(error))
-
-
-@views.view(partial(responses.html_response, "error.html"), methods=("GET", "HEAD", "POST"))
+@views.view(methods=("GET", "HEAD", "POST"))
 async def update_page(request: Request, database: Database) -> Response:
     """Update the index, and add the sources that are ticked. GET only shows how fresh it is."""
     datasette = database.ds
     updater = freshness.updaters.get(datasette)
     if request.method != "POST":
-        context = {
-            "fresh": await freshness.freshness(datasette),
-            "bear_static": partial(static_files.static_url, datasette),
-        }
+        context = {"fresh": await freshness.freshness(datasette)}
         return responses.part_response("bear_update.html", datasette, request, context)
     if updater is None or not settings.may_write(database):
         raise PageError(UPDATES_OFF, 404)

@@ -12,8 +12,8 @@ DATES = "Try 2024, 2024-05 or last-week."
 # The parameter that, with the value 1, gives each result buttons to judge it, if judging is on.
 JUDGE = "judge"
 
-# Options, by parameter: the label, and the values, with the default first. The form has selects for
-# the first three; the others are for addresses and programs.
+# Options, by parameter: the label, and the values, with the default first. The search's other
+# parameters are for addresses and programs.
 SELECTS = {
     "mode": (
         "Search by",
@@ -29,11 +29,6 @@ SELECTS = {
         {"": "relevance", "newest": "newest first", "oldest": "oldest first", "title": "title"},
     ),
     "recency": ("Prefer recent notes", {"": "off", "365": "slightly", "30": "strongly"}),
-    "balance": (
-        "Balance",
-        {"": "automatic", "0.5": "mostly words", "0.7": "balanced", "0.9": "mostly meaning"},
-    ),
-    "rerank": ("Re-rank", {"": "off", "cross-encoder": "cross-encoder (slower)"}),
 }
 # Other values with the same meaning as one of the options above.
 SAME = {("mode", "hybrid"): "", ("mode", "auto"): "", ("sort", "relevance"): ""}
@@ -55,8 +50,7 @@ SYNTAX = {
     "path:work/plans source:bear": "in this folder, from this source",
 }
 
-FIELDS = ("mode", "sort", "recency")
-# The search's other parameters, and the filters, are sent as hidden fields, but no unknown ones: in
+# Its other parameters, and the filters, are sent as hidden fields, but no unknown ones: in
 # a script, a field named "action" would shadow the form's own action.
 HIDDEN_FIELDS = ("balance", "rerank", "fusion", "_size", JUDGE)
 # A new text starts a new list of results, and may be corrected again.
@@ -72,30 +66,29 @@ class Select:
 
 
 def form_context(urls: Urls) -> dict[str, Any]:
-    selects = _selects(urls)
     filters = (name for row in FILTERS.values() for name in row.parameters)
     hidden = (*HIDDEN_FIELDS, *filters)
     return {
         "q": urls.value("q"),
         "syntax": SYNTAX.items(),
         "hidden": [(name, value) for name in hidden for value in urls.values(name)],
-        "selects": [selects[name] for name in FIELDS],
+        "selects": _selects(urls),
     }
 
 
 def has_empty_fields(arguments: Any) -> bool:
     """Return whether an address is that of a form sent without scripts, which has all fields."""
-    return any(name in arguments and not arguments[name] for name in FIELDS)
+    return any(name in arguments and not arguments[name] for name in SELECTS)
 
 
-def _selects(urls: Urls) -> dict[str, Select]:
-    selects = {}
+def _selects(urls: Urls) -> list[Select]:
+    selects = []
     for name, (label, options) in SELECTS.items():
         value = urls.value(name)
         chosen = SAME.get((name, value), value)
         # Another value in the URL becomes one more option.
         options = {**options, chosen: options.get(chosen, chosen)}
-        selects[name] = Select(name, label, chosen, options)
+        selects.append(Select(name, label, chosen, options))
     return selects
 
 
@@ -106,6 +99,6 @@ def option_chips(urls: Urls) -> list[LabeledUrl]:
             f"{each.label}: {each.options[each.chosen]}",
             urls.search(drop=(*OF_ONE_LIST, each.name)),
         )
-        for each in _selects(urls).values()
+        for each in _selects(urls)
         if each.chosen != next(iter(each.options))
     ]

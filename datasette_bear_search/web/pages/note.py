@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from datasette import Request, Response
-from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import MultiParams
 from markupsafe import Markup
@@ -48,15 +47,7 @@ _POLICY = (
 )
 
 
-async def _note_html(
-    datasette: Datasette, request: Request, context: dict[str, Any], status: int = 200
-) -> Response:
-    response = await responses.html_response("bear_note.html", datasette, request, context, status)
-    response.headers["content-security-policy"] = _POLICY
-    return response
-
-
-@views.view(partial(responses.html_response, "error.html"))
+@views.view()
 async def note_by_name(request: Request, database: Database) -> Response:
     """Redirect to the note with this ``source`` and ``key``, or from the file at ``path``."""
     arguments = dict(parse_qsl(request.query_string, keep_blank_values=True))
@@ -71,7 +62,7 @@ async def note_by_name(request: Request, database: Database) -> Response:
     return Response.redirect(f"{address}?{urlencode(arguments)}" if arguments else address)
 
 
-@views.view(_note_html, path="/note/{id}.json")
+@views.view(path="/note/{id}.json")
 async def note(request: Request, database: Database) -> Response:
     """Respond with the note whose id is in the path, as a page or, with ``.json``, as JSON."""
     note_id = read_note_id(request.url_vars["id"])
@@ -205,7 +196,9 @@ async def _note_page(
     if request.headers.get(PREVIEW_HEADER.lower()):
         context["is_preview"] = True
         return responses.part_response("_bear_note.html", datasette, request, context)
-    return await _note_html(datasette, request, context)
+    response = await responses.html_response("bear_note.html", datasette, request, context)
+    response.headers["content-security-policy"] = _POLICY
+    return response
 
 
 def _file_texts(

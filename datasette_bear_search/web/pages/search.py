@@ -336,7 +336,7 @@ def _saved(datasette: Datasette, searches: Iterable[str]) -> Iterator[tuple[str,
             yield search, LabeledUrl(label, urls.search(drop=()))
 
 
-@views.view(partial(responses.html_response, "error.html"), methods=("POST",))
+@views.view(methods=("POST",))
 async def save(request: Request, database: Database) -> Response:
     if not may_save(database):
         raise PageError(NOT_SAVED, 404)

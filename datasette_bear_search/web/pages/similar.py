@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from datasette import Request, Response
 from datasette.database import Database
 from datasette.utils import MultiParams
@@ -21,8 +19,6 @@ from ..requests.errors import PageError
 from .cards import Card, listed, shown
 from .urls import LabeledUrl, Urls, tag_url
 
-SIMILAR_TEMPLATE = "bear_similar.html"
-
 NO_SUCH_NOTE = "This note is not in the index. It may have been deleted."
 SIMILAR_TOO_SLOW = "Reading the notes took too long and was stopped (limit: sql_time_limit_ms)."
 
@@ -33,7 +29,7 @@ SIMILAR_SIZE = 5
 MAX_SIMILAR = 50
 
 
-@views.view(partial(responses.html_response, SIMILAR_TEMPLATE), path="/similar/{id}.json")
+@views.view(path="/similar/{id}.json")
 async def similar_notes(request: Request, database: Database) -> Response:
     """Respond with the notes most similar to the one in the path, and the reasons for each."""
     datasette, note_id = database.ds, read_note_id(request.url_vars["id"])
@@ -67,7 +63,7 @@ async def similar_notes(request: Request, database: Database) -> Response:
         "cards": [_similar_card(urls, note) for note in found.notes],
         "sql_url": await permissions.sql_url(datasette, request, database, found.statement),
     }
-    return await responses.html_response(SIMILAR_TEMPLATE, datasette, request, context)
+    return await responses.html_response("bear_similar.html", datasette, request, context)
 
 
 def _similar_card(urls: Urls, note: SimilarNote) -> Card:

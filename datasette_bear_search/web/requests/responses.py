@@ -68,6 +68,8 @@ async def html_response(
     return Response.html(html, status=status)
 
 
+error_page = partial(html_response, "bear_page.html")
+
 # Request headers of scripts that fetch a part of a page. A part has the same URL as the page, and
 # the browser's back button must never show the part instead.
 PART_HEADERS = ("Bear-Search-First", "Bear-Search-Preview")

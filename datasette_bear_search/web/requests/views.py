@@ -25,13 +25,13 @@ from ..hosts import is_cross_origin
 from .databases import searcher_of_request, sidecar_database, sidecar_of_request
 from .errors import CROSS_SITE, FORBIDDEN, LOCKED, NO_SIDECAR, UNREADABLE, PageError, Respond
 from .permissions import may_search, restrict
-from .responses import busy, json_error, options_response
+from .responses import busy, error_page, json_error, options_response
 
 T = TypeVar("T")
 
 
 def view(
-    error_page: Respond | None = None,
+    error_page: Respond = error_page,
     *,
     methods: Sequence[str] = ("GET", "HEAD"),
     path: str | None = None,
@@ -39,9 +39,8 @@ def view(
     """Make a view of the notes out of ``respond(request, database)``.
 
     It serves actors who may search the index, accepts forms from our own pages only, and stops when
-    the client disconnects. A PageError or InvalidParameter becomes JSON, or the response of
-    ``error_page(datasette, request, {"error": message, "status": status}, status)``; without an
-    error page, all responses are JSON.
+    the client disconnects. A PageError or InvalidParameter becomes JSON where JSON was requested,
+    or else the response of ``error_page(datasette, request, {"error": message}, status)``.
 
     :param path: of the JSON in the API's description; JSON requests may have only its parameters
     """
@@ -71,7 +70,8 @@ def view(
             return await respond(request, database)
 
         async def answer_or_error(datasette: Datasette, request: Request) -> Response:
-            is_json = error_page is None or request.url_vars.get("format") == "json"
+            form = request.url_vars.get("format", "json" if path else None)
+            is_json = form == "json"
             if turns.are_too_many(datasette):
                 return busy(datasette, as_json=is_json)
             to_answer = partial(answer, datasette, request, is_json)
@@ -87,10 +87,9 @@ def view(
                 print(*traceback.format_tb(error.__traceback__), file=sys.stderr, end="")
                 print(type(error).__name__, file=sys.stderr)
                 message, status = UNREADABLE, 503
-            if error_page is None or is_json:
+            if is_json:
                 return json_error(datasette, message, status)
-            context = {"error": message, "status": status}
-            return await error_page(datasette, request, context, status)
+            return await error_page(datasette, request, {"error": message}, status)
 
         # Datasette passes arguments by the names of these parameters.
         async def handle(datasette: Datasette, request: Request) -> Response:

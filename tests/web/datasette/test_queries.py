@@ -1,6 +1,6 @@
 """The stored queries bear_search and bear_similar in Datasette's own pages and JSON.
 
-Tests ``search/sql_search.py``.
+Tests ``search/sql_search.py`` and ``web/datasette/metadata.py``.
 """
 
 import time

@@ -109,7 +109,7 @@ async def test_nothing_else_is_sent(datasette, sidecar_path, tmp_path):
         "/-/bear-search/file/..%2f..%2fsecret.png", "/-/bear-search/file/roof.png",
         "/-/bear-search/file/1%00", "/-/bear-search/file/" + "9" * 30,
     ):  # fmt: skip
-        assert (await get(datasette, path, 404)).json()["ok"] is False
+        await get(datasette, path, 404)
     # An index that somebody else made may contain any path.
     [one] = ids[:1]
     (tmp_path / "vault" / "link.png").symlink_to(tmp_path / "secret.png")

@@ -47,6 +47,8 @@ def html(body: str, **options) -> str:
         ("~a~ ~~b~~ ~c~", "<p><u>a</u> <s>b</s> <u>c</u></p>"),
         ("**a ==b== c**", '<p><strong>a <mark class="bear-highlight">b</mark> c</strong></p>'),
         ("x == y, std::map::at, ~5 or ~10", "<p>x == y, std::map::at, ~5 or ~10</p>"),
+        ("==a *b== c*, ::d, ==e `f` ~g~==", '<p><mark class="bear-highlight">a *b</mark> c*, '
+         '::d, <mark class="bear-highlight">e <code>f</code> <u>g</u></mark></p>'),
         ("===a=== :::b:::", "<p>===a=== :::b:::</p>"),
         ("a /path/ and/or b", "<p>a /path/ and/or b</p>"),
         ("text\n---\nmore", "<p>text</p>\n<hr>\n<p>more</p>"),
@@ -221,7 +223,7 @@ def test_the_outline_has_each_heading_with_its_line_and_place_on_the_page():
     assert [(h.level, h.text, h.line, h.anchor) for h in rendered.outline] == [
         (2, "Plan for May", 3, "h-plan-for-may"),
         (3, "The roof", 6, "h-the-roof"),
-        (2, "Plan for May", 8, "h-plan-for-may-2"),
+        (2, "Plan for May", 8, "h-plan-for-may-1"),
         (2, "計画", 10, "h-計画"),
         (2, "!", 12, "h-section"),
     ]
@@ -617,7 +619,7 @@ Text. ^abc
     ("link", "place"),
     [
         ("[a](#setup)", "h-setup"),
-        ("[a](#setup-1)", "h-setup-2"),
+        ("[a](#setup-1)", "h-setup-1"),
         ("[a](#über-uns)", "h-über-uns"),
         ("[a](#%C3%BCber-uns)", "h-über-uns"),
         ("[a](#whats-new)", "h-what-s-new"),
@@ -659,7 +661,7 @@ def test_a_link_to_a_place_that_is_gone_is_text(link):
         ("a\n%% one\n\n- two %%\n\nb", "<p>a</p>\n<p>b</p>"),
         ("%% One\n\nx = 1\n\n%% Two", "<p>%% One</p>\n<p>x = 1</p>\n<p>%% Two</p>"),
         ("a<p/>b", "<p>a<br>b</p>"),
-        ("<h1 align=center>Roof</h1>\nText", "<p><strong>Roof</strong><br>\nText</p>"),
+        ("<h1 align=center>Roof</h1>\nText", "<p><strong>Roof</strong><br>Text</p>"),
         ("<pre><code>- a &lt;b&gt;\n\n<b>c</b>\n</code></pre>\n\nd",
          '<pre tabindex="0"><code>- a &lt;b&gt;\n\nc\n</code></pre>\n<p>d</p>'),
         ("<pre>\n\n*a*", "<p><em>a</em></p>"),
@@ -667,8 +669,10 @@ def test_a_link_to_a_place_that_is_gone_is_text(link):
          '<p><a class="bear-image" href="https://x.example/v?a=1&amp;b=2">page from x.example'
          "</a></p>"),
         ("<details>\n<summary>More</summary>\n\nText\n\n</details>\n\nEnd",
-         "<details><summary>More</summary>\n<p>Text</p>\n</details>\n<p>End</p>"),
-        ("<details><summary>a</summary>\n\nText", "a\n<p>Text</p>"),
+         "<details><summary>More</summary><p>Text</p>\n</details><p>End</p>"),
+        ("<details><summary>a</summary>\n\nText", "<p>a</p>\n<p>Text</p>"),
+        ("<div>\n\n<p>\n<b>a</b>\n<br>\nb\n</p>\n<hr>\n\n</div>\n\nc",
+         "<p><br>\n<strong>a</strong><br>b<br>\n<br></p><hr><p>c</p>"),
         ('<a href="https://x.example/?a=1&amp;b=2">x</a> y</a>',
          '<p><a href="https://x.example/?a=1&amp;b=2">x</a> y</p>'),
         ('<img src="https://x.example/a.png" alt="A frog">',

@@ -16,6 +16,7 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search import service
+from datasette_bear_search.cli.doctor import examine
 from datasette_bear_search.cli.serve import _task
 from datasette_bear_search.embeddings import files
 from datasette_bear_search.embeddings import registry as registry_of_models
@@ -93,6 +94,15 @@ def test_apps_say_where_their_notes_are(home):
         "my-vault": ("obsidian", str(home / "My Vault")),
         "graph": ("logseq", str(home / "graph")),
     }
+
+
+def test_doctor_says_which_of_them_are_not_indexed(home):
+    (home / LOCATIONS[0]).write_bytes(b"damaged")
+    findings = {each.name: each for each in examine(home / "none.db")["Sources"]}
+    vault = findings["my-vault"]
+    assert vault.says.endswith("My Vault has 1 note, none indexed yet")
+    assert vault.mend.endswith(f" --sidecar {home / 'none.db'} '{home / 'My Vault'}'")
+    assert findings["bear"].ok is False
 
 
 @pytest.mark.asyncio

@@ -320,6 +320,13 @@ async def test_an_unknown_id_is_a_404(serve):
         assert "This note is not in the index" in html
 
 
+@pytest.mark.parametrize("path", ["note/999", "similar/999", "file/999", "no-such-page"])
+async def test_the_page_of_an_error_has_the_search_box(serve, path):
+    page = await get(serve(ROOF), f"/-/bear-search/{path}?q=roof", 404)
+    assert 'name="q"' in page.text
+    assert '<p class="message-error" role="alert">' in page.text
+
+
 async def test_without_a_sidecar_the_page_says_what_to_run():
     datasette = Datasette([])
     path = "/-/bear-search/note/1"
