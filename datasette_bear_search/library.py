@@ -82,6 +82,7 @@ class Library:
         self.hidden_tags = _several(hidden_tags)
         self.redact = redact
         self.time_limit_ms = time_limit_ms
+        self.config_path: Path | None = None  # of the configuration file; None: the usual one
         self._block = _Block()
 
     def __repr__(self) -> str:
@@ -418,9 +419,7 @@ class Library:
         with closing(database.connect(self.path)) as connection:
             return stored_sources.read_sources(connection)
 
-    def known_sources(
-        self, config_path: Path | None = None
-    ) -> tuple[list[SourceConfig], Configuration | None]:
+    def known_sources(self) -> tuple[list[SourceConfig], Configuration | None]:
         """Return the sources in the index, and the settings of the configuration file, if any.
 
         :raises ConfigurationError: if the file isn't valid
@@ -428,19 +427,15 @@ class Library:
         from .index import config
 
         known = [stored.config for stored in self.sources().values()]
-        found = config.find_configuration(config_path)
+        found = config.find_configuration(self.config_path)
         return known, config.read_configuration(found, known) if found else None
 
     def embedder(
-        self,
-        model: str | None = None,
-        *,
-        semantic: bool | None = None,
-        config_path: Path | None = None,
+        self, model: str | None = None, *, semantic: bool | None = None
     ) -> Embedder | None:
         """Return the model that a run would use; None if it would make no vectors.
 
-        A new index's model gets the prompts that the configuration file sets.
+        It gets the prompts that the configuration file sets.
 
         :param model: its name; this machine trusts it from now on
         """
@@ -452,14 +447,14 @@ class Library:
         if not semantic:
             return None
         if model:
-            embedder = registry.trust(names.given(model))
+            name = registry.trust(names.given(model)).name
         else:
             stored = database.stored(self.path, metadata.NEXT_MODEL) or database.stored(self.path)
-            if not stored:
-                _, configuration = self.known_sources(config_path)
-                prompts = configuration.prompts if configuration else {}
-                stored = registry.with_choice(registry.default_model(), **prompts)
-            embedder = registry.get_embedder(stored)
+            name = stored or registry.default_model()
+        _, configuration = self.known_sources()
+        if configuration and configuration.prompts:
+            name = registry.with_choice(name, **configuration.prompts)
+        embedder = registry.get_embedder(name)
         embedder.may_download = True
         return embedder
 

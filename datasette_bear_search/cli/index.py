@@ -7,8 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +18,6 @@ import click
 from .. import Library
 from ..embeddings import names, registry
 from ..embeddings.backends import servers
-from ..embeddings.base import ModelUnavailable
 from ..index import config
 from ..index.config import Configuration
 from ..index.file import database
@@ -101,17 +99,16 @@ def bear_index(**values: Any) -> None:
     if options.rebuild and options.only:
         raise click.UsageError("--rebuild reads all sources. Use it without --only.")
     library = Library(options.sidecar_path)
+    library.config_path = options.config_path
     with clear_errors():
         if options.list_only:
             return echo(*listing(library))
         if options.trust:
             return echo(_trust(library, options))
-        known, configured = library.known_sources(options.config_path)
+        known, configured = library.known_sources()
         selection = _select(options, known, configured)
         if options.model and os.path.isdir(options.model):
             _explain_folders(options.model)
-        if options.semantic is not False:
-            options.model = _with_prompts(library, options, configured)
         failure = index_sources(
             library,
             selection,
@@ -148,37 +145,6 @@ def _trust(library: Library, options: SimpleNamespace) -> str:
     if not registry.is_here(model):
         says += " The next datasette bear-index downloads it."
     return says
-
-
-def _with_prompts(
-    library: Library, options: SimpleNamespace, configured: Configuration | None
-) -> str | None:
-    """Return the model's name with the prompts that the configuration file sets, if any."""
-    if configured is None or not configured.prompts:
-        return options.model
-    whole = library.embedder(
-        options.model, semantic=options.semantic, config_path=options.config_path
-    )
-    if whole is None:
-        return options.model
-    if not options.model and _has_prompts(library.path, configured.prompts):
-        return None
-    embedder = registry.get_embedder(registry.with_choice(whole.name, **configured.prompts))
-    embedder.may_download |= whole.may_download
-    try:
-        embedder.load()
-    except ModelUnavailable:
-        return options.model  # the run says why, and the next one tries again
-    return embedder.name
-
-
-def _has_prompts(path: Path, prompts: Mapping[str, Any]) -> bool:
-    """Return whether the index's vectors were made with these prompts."""
-    if not database.is_made(path):
-        return False
-    with closing(database.connect(path)) as connection:
-        made_with = database.prompts(connection)
-    return made_with is not None and made_with == made_with._replace(**prompts)
 
 
 def index_sources(

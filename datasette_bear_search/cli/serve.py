@@ -17,7 +17,7 @@ import click
 
 from .. import Library
 from ..embeddings import registry
-from ..embeddings.registry import get_embedder, with_choice
+from ..embeddings.registry import get_embedder
 from ..index import config, selection
 from ..index.file import database, metadata, schema
 from ..notes import ForeseenError, counted
@@ -330,8 +330,6 @@ def _task(
     configs: Sequence[SourceConfig] = ()
     if known or locations or (configuration and configuration.sources):
         configs = selection.select(known, configuration, paths=locations, everything=True).read
-    if model and configuration:
-        model = with_choice(model, **configuration.prompts)
     present, chosen = library.embedder(), library.embedder(model) if model else None
     names = [each.name for each in (chosen, present) if each is not None]
     if names and database.stored(path, metadata.NEXT_MODEL):

@@ -246,12 +246,6 @@ def test_chosen_prompts_win_and_an_empty_one_means_none():
     assert embedder.prompts == ("", "passage: ")
 
 
-def test_a_choice_that_changes_nothing_leaves_the_name_and_the_vectors():
-    chosen = loaded(Path(), registry.with_choice("test/trained@64", query="query: "))
-    assert chosen.name == "test/trained"
-    assert chosen.fingerprint == loaded(Path(), "test/trained").fingerprint
-
-
 def test_other_prompts_have_another_fingerprint():
     chosen = [{}, {"query": ""}, {"query": "ask: "}, {"passage": "ask: "}]
     models = [loaded(Path(), registry.with_choice("test/trained", **each)) for each in chosen]
@@ -363,9 +357,8 @@ def test_a_new_index_gets_the_prompts_of_the_configuration_file_whatever_makes_i
     task = _task(sidecar_path, None, ())
     assert task.model == f"{TINY}@query=ask:%20"
     assert _task(sidecar_path, None, (), "test/trained").model == "test/trained@query=ask:%20"
-    # All vectors would be made anew, which only bear-index does, after asking.
     configure("prompts:\n  query: 'find: '\n")
-    assert _task(sidecar_path, None, ()).model == task.model
+    assert _task(sidecar_path, None, ()).model == f"{TINY}@query=find:%20"
 
 
 def test_prompts_that_a_model_has_anyway_need_no_loading(bear_index, notes, configure):

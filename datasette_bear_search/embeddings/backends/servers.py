@@ -60,7 +60,7 @@ class _Served(Embedder):
         for start in range(0, len(texts), BATCH):
             rows += self.request(texts[start : start + BATCH])
         sizes = {len(row) for row in rows}
-        if self._dimension and self.truncate_dim is None:
+        if self._dimension and self.choice.dimensions is None:
             sizes.add(self._dimension)
         if len(rows) != len(texts) or len(sizes) != 1:
             raise ModelUnavailable(
