@@ -55,7 +55,7 @@ _STORED = f"select {', '.join(COLUMNS)} from notes where id = ?"
 
 class NoteRows(NamedTuple):
     note: Note
-    values: Mapping[str, Value]  # of COLUMNS
+    values: dict[str, Value]  # of COLUMNS; without the language if the text is the same
     # Derived from title and body; None if neither has changed.
     cut: Sequence[Passage] | None = None
     lines: Collection[int] = ()  # hashes
@@ -216,33 +216,30 @@ def update(
 ) -> None:
     """Replace notes by new versions. Passages with the same text keep their vectors."""
     tokens, shared = max_tokens(connection), shared_lines(connection).keys()
-    stored = {
-        note_id: dict(zip(COLUMNS, row_of(connection, _STORED, note_id))) for note_id, _ in notes
-    }
+    sql = "select title, body, language from notes where id = ?"
+    stored = {note_id: row_of(connection, sql, note_id) for note_id, _ in notes}
     same_text: list[tuple[int, Note]] = []
     new_text: list[tuple[int, Note]] = []
     for note_id, note in notes:
-        old = stored[note_id]
-        is_same = (note.title, note.body) == (old["title"], old["body"])
+        is_same = (note.title, note.body) == stored[note_id][:2]
         (same_text if is_same else new_text).append((note_id, note))
     changed: list[tuple[int, NoteRows]] = []
     for some, most in ((same_text, None), (new_text, tokens)):
         made = note_rows(source_name, [note for _, note in some], most)
         changed += [(note_id, item) for (note_id, _), item in zip(some, made)]
-    # Set only columns that differ, or FTS5 would index the whole text again.
-    differing = {
-        note_id: {it: value for it, value in new.values.items() if value != stored[note_id][it]}
-        for note_id, new in changed
-    }
-    _set_columns(connection, differing)
-    connection.executemany(
-        "update or replace judgments set key = ? where source = ? and key = ?",
-        (
-            (values["key"], stored[note_id]["source"], stored[note_id]["key"])
-            for note_id, values in differing.items()
-            if "key" in values
-        ),
-    )
+    rows = []
+    for note_id, item in changed:
+        item.values.setdefault("language", stored[note_id][2])
+        rows.append((note_id, *item.values.values()))
+    columns = ", ".join(f"{column} = new.{column}" for column in COLUMNS)
+    for places, bound in in_statements(rows, 1 + len(COLUMNS)):
+        connection.execute(
+            f"""
+            with new (id, {", ".join(COLUMNS)}) as (values {places})
+            update notes set {columns} from new where notes.id = new.id
+            """,
+            bound,
+        )
     cut = {
         note_id: passage_rows(new.cut, shared, new.note.body)
         for note_id, new in changed
@@ -254,37 +251,16 @@ def update(
     _write_relations(connection, changed)
 
 
-def _set_columns(connection: sqlite3.Connection, notes: Mapping[int, Mapping[str, Value]]) -> None:
-    by_columns: dict[tuple[str, ...], list[tuple[Value, ...]]] = {}
-    for note_id, values in notes.items():
-        by_columns.setdefault(tuple(values), []).append((note_id, *values.values()))
-    by_columns.pop((), None)
-    for columns, rows in by_columns.items():
-        set_columns = ", ".join(f"{column} = new.{column}" for column in columns)
-        for places, bound in in_statements(rows, 1 + len(columns)):
-            connection.execute(
-                f"""
-                with new (id, {", ".join(columns)}) as (values {places})
-                update notes set {set_columns} from new where notes.id = new.id
-                """,
-                bound,
-            )
-
-
 def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
     """Remove notes and everything derived from them."""
-    note_ids = list(note_ids)
-    _remove_relations(connection, note_ids, [*_RELATIONS, LINES])
+    ids = _json([*note_ids])
     gone = "in (select value from json_each(?))"
-    rows = connection.execute(f"select id from passages where note_id {gone}", [_json(note_ids)])
+    rows = connection.execute(f"select id from passages where note_id {gone}", [ids])
     remove_passages(connection, [passage_id for (passage_id,) in rows.fetchall()])
     # If this run dies now, the next won't know these notes. It has to read those that link to them.
     sql = f"select note_id from links where target_id {gone}"
-    connection.execute(f"update notes set stamp = '' where id in ({sql})", [_json(note_ids)])
-    for table, column in (("links", "target_id"), ("notes", "copy_of")):
-        sql = f"update {table} set {column} = null where {column} {gone}"
-        connection.execute(sql, [_json(note_ids)])
-    connection.execute(f"delete from notes where id {gone}", [_json(note_ids)])
+    connection.execute(f"update notes set stamp = '' where id in ({sql})", [ids])
+    connection.execute(f"delete from notes where id {gone}", [ids])
 
 
 _RELATIONS = ("note_tags", "links", schema.FILES)
