@@ -97,14 +97,6 @@ def missing_package(model: str) -> str | None:
     return None if has_library or get_embedder(model).loads_fast() else loading.INSTALL_LIBRARY
 
 
-def is_token(model: str | None, word: str) -> bool:
-    """Return whether the word is one token for the model, or for the bundled one without it."""
-    found = _resolve(model) if model else None
-    folder = files.model_folder(found.name) if found and found.is_trusted else None
-    folder = folder or files.bundled_folder()
-    return folder is not None and files.has_token(folder, word)
-
-
 def register(name: str, factory: EmbedderFactory) -> None:
     """Make ``get_embedder(name)`` return what ``factory`` makes, even if the name is taken."""
     with _registry_lock:
