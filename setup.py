@@ -90,6 +90,8 @@ setup(
             "templates/*.html",
             "static/*",
             "embeddings/bundled/*",
+            "embeddings/prompts.json",
+            "embeddings/scripts.txt",
             "demo/notes/*.md",
             "web/datasette/metadata.yaml",
             "web/api/openapi.yaml",

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +31,6 @@ _BY_NAME = {
         "e5-large-v2 granite-embedding msmarco"
     ),
 }
-# Scripts, by the first word of their letters' names in Unicode → languages written in them.
-_WRITTEN = dict(
-    row.split(": ")
-    for row in (
-        "LATIN: af az ca cs cy da de en eo es et eu fi fr ga gl hr hu id is it la lt lv ms mt nb "
-        "nl nn no pl pt ro sk sl sq sr sv sw tl tr uz vi | ARABIC: ar ckb fa ks ps sd ug ur | "
-        "ARMENIAN: hy | BENGALI: as bn | CJK: ja yue zh | CYRILLIC: be bg kk ky mk mn ru sr tg tt "
-        "uk | DEVANAGARI: hi mr ne sa | ETHIOPIC: am ti | GEORGIAN: ka | GREEK: el | GUJARATI: gu "
-        "| GURMUKHI: pa | HANGUL: ko | HEBREW: he yi | HIRAGANA: ja | KANNADA: kn | KATAKANA: ja | "
-        "KHMER: km | LAO: lo | MALAYALAM: ml | MYANMAR: my | ORIYA: or | SINHALA: si | TAMIL: ta | "
-        "TELUGU: te | THAI: th | TIBETAN: bo dz"
-    ).split(" | ")
-)
 
 
 def languages(name: str) -> frozenset[str] | None:
@@ -70,8 +58,15 @@ def reads(declared: frozenset[str], script: str) -> bool:
     if script == "LATIN" or MULTILINGUAL in declared:
         return True
     # A language that isn't in the table may be written in any script.
-    listed, own = " ".join(_WRITTEN.values()).split(), _WRITTEN.get(script, "").split()
+    listed, own = " ".join(_written().values()).split(), _written().get(script, "").split()
     return any(language in own or language not in listed for language in declared)
+
+
+@cache
+def _written() -> dict[str, str]:
+    """Return the first word of the names of a script's letters → languages written in it."""
+    lines = Path(__file__).with_name("scripts.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split(": ") for line in lines)
 
 
 def names(folder: Path) -> Iterator[str]:
