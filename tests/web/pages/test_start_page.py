@@ -16,7 +16,7 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.index.file import database
-from datasette_bear_search.index.updater import Activity
+from datasette_bear_search.index.watch import Activity
 from datasette_bear_search.search.notes.start_page import read_start_page
 from datasette_bear_search.web.requests import freshness
 from tests.support.bear_database import BearNote
