@@ -91,6 +91,7 @@ setup(
             "static/*",
             "embeddings/bundled/*",
             "embeddings/prompts.json",
+            "embeddings/languages.txt",
             "embeddings/scripts.txt",
             "demo/notes/*.md",
             "web/datasette/metadata.yaml",

@@ -18,19 +18,6 @@ MULTILINGUAL = "multilingual"
 # Bytes of a card that are read. Its settings come first, with up to half a megabyte of results.
 _READ = 1_000_000
 _HEADING = re.compile(r"^#{1,6} +(.+)|<h1[^>]{0,99}>(.{1,200}?)</h1>", re.MULTILINE)
-# Parts of names of models whose cards aren't here, such as those on a server; the first one counts.
-_BY_NAME = {
-    MULTILINGUAL: (
-        "multilingual bge-m3 embeddinggemma qwen3-embedding arctic-embed2 -v2.0 labse "
-        "jina-embeddings-v3 embed-text-v2 granite-embedding:278m granite-embedding-278m "
-        "granite-embedding-107m text-embedding-3 paraphrase-xlm"
-    ),
-    "en": (
-        "all-minilm all-mpnet all-distilroberta -en- -en: :en mxbai-embed nomic-embed-text "
-        "arctic-embed bge-large multi-qa gte-small gte-base gte-large e5-small-v2 e5-base-v2 "
-        "e5-large-v2 granite-embedding msmarco"
-    ),
-}
 
 
 def languages(name: str) -> frozenset[str] | None:
@@ -42,7 +29,8 @@ def languages(name: str) -> frozenset[str] | None:
     if folder and (declared := _languages(_card(folder))):
         return declared
     lower = f"{split_name(name)[0].lower()}:"
-    for language, parts in _BY_NAME.items():
+    # Parts of names of models whose cards aren't here, such as those on a server.
+    for language, parts in _table("languages.txt").items():  # the first one counts
         if any(part in lower for part in parts.split()):
             return frozenset({language})
     return None
@@ -57,16 +45,17 @@ def reads(declared: frozenset[str], script: str) -> bool:
     """Return whether a model for these languages knows a script, given by its name in Unicode."""
     if script == "LATIN" or MULTILINGUAL in declared:
         return True
-    # A language that isn't in the table may be written in any script.
-    listed, own = " ".join(_written().values()).split(), _written().get(script, "").split()
+    # By the first word of the names of a script's letters. A language that isn't in the table may
+    # be written in any script.
+    written = _table("scripts.txt")
+    listed, own = " ".join(written.values()).split(), written.get(script, "").split()
     return any(language in own or language not in listed for language in declared)
 
 
 @cache
-def _written() -> dict[str, str]:
-    """Return the first word of the names of a script's letters → languages written in it."""
-    lines = Path(__file__).with_name("scripts.txt").read_text(encoding="utf-8").splitlines()
-    return dict(line.split(": ") for line in lines)
+def _table(file: str) -> dict[str, str]:
+    lines = Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()
+    return dict(line.split(": ", 1) for line in lines)
 
 
 def names(folder: Path) -> Iterator[str]:
