@@ -55,25 +55,16 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
     :param model_tokens: the model's maximum number of tokens; None keeps the stored number
     """
     tokens = max_tokens(connection) if model_tokens is None else wanted_tokens(model_tokens)
-    stored, settings = get_meta(connection, "passage_settings") or "", f"{PASSAGE_VERSION}/{tokens}"
-    if stored == settings:
+    settings = f"{PASSAGE_VERSION}/{tokens}"
+    if get_meta(connection, "passage_settings") == settings:
         return
     set_meta(connection, passage_settings=settings)
-    note_ids = [note_id for (note_id,) in connection.execute("select id from notes")]
-    has_other_lines = bool(note_ids) and not stored.startswith(f"{PASSAGE_VERSION}/")
-    if has_other_lines:
-        connection.execute(f"delete from {LINES}")
-        set_meta(connection, links_to_resolve="yes")
-    _cut_again(connection, note_ids, shared_lines(connection).keys(), with_lines=has_other_lines)
+    if note_ids := [note_id for (note_id,) in connection.execute("select id from notes")]:
+        set_meta(connection, links_to_resolve="yes")  # others may share their lines
+        _cut_again(connection, note_ids, shared_lines(connection).keys())
 
 
-def _cut_again(
-    connection: sqlite3.Connection,
-    note_ids: Sequence[int],
-    shared: Set[int],
-    *,
-    with_lines: bool = False,
-) -> None:
+def _cut_again(connection: sqlite3.Connection, note_ids: Sequence[int], shared: Set[int]) -> None:
     tokens = max_tokens(connection)
     sql = "select id, title, body from notes where id in (select value from json_each(?))"
     rows, lines, characters = {}, [], 0
@@ -81,8 +72,7 @@ def _cut_again(
     for note_id, title, body in found:
         whole = passages(title, body, max_tokens=tokens)
         rows[note_id] = passage_rows(whole, shared, body)
-        if with_lines:
-            lines.append((note_id, line_hashes(title, whole[:MAX_TEMPLATE])))
+        lines.append((note_id, line_hashes(title, whole[:MAX_TEMPLATE])))
         characters += len(body)
         if len(rows) == _NOTES_AT_A_TIME or characters >= _CHARACTERS_AT_A_TIME:
             write_lines(connection, lines)
@@ -187,7 +177,8 @@ def write_lines(
     connection: sqlite3.Connection, lines: Iterable[tuple[int, Collection[int]]]
 ) -> None:
     rows = [(note_id, array("q", hashes).tobytes()) for note_id, hashes in lines]
-    insert_rows(connection, LINES, ("note_id", "hashes"), rows)
+    change = "on conflict (note_id) do update set hashes = excluded.hashes"
+    insert_rows(connection, LINES, ("note_id", "hashes"), rows, change)
 
 
 # The cast and the condition matter only in a damaged file.
