@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
@@ -411,13 +411,9 @@ class Library:
 
     def sources(self) -> dict[str, StoredSource]:
         """Return the sources in the index by name; none if there is no index yet."""
-        from .index.file import database
-        from .index.file import sources as stored_sources
+        from .index.file.sources import sources_at
 
-        if not database.is_made(self.path):
-            return {}
-        with closing(database.connect(self.path)) as connection:
-            return stored_sources.read_sources(connection)
+        return sources_at(self.path)
 
     def known_sources(self) -> tuple[list[SourceConfig], Configuration | None]:
         """Return the sources in the index, and the settings of the configuration file, if any.

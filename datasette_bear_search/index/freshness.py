@@ -16,9 +16,8 @@ from ..sources.formats.dates import timestamp_from_seconds
 from ..sources.registry import open_source
 from ..sqlite import sqlite3
 from .file import database
-from .file import sources as stored_sources
 from .file.database import SidecarError, State
-from .file.sources import StoredSource
+from .file.sources import StoredSource, sources_at
 from .run import lock
 
 # Maximum seconds that a page waits for a count. Checking whether a database changed takes .2 ms.
@@ -73,8 +72,8 @@ def changes_since_indexing(path: str | Path, *, is_watched: bool = False) -> Sou
     """
     path = Path(path)
     if is_watched:
-        with suppress(SidecarError, sqlite3.Error), closing(database.connect(path)) as connection:
-            known = stored_sources.read_sources(connection).values()
+        with suppress(SidecarError, sqlite3.Error):
+            known = sources_at(path).values()
             return SourceChanges(0, tuple(_unreadable(each) for each in known if each.error))
         return SourceChanges()
     with _counters_lock:
@@ -120,9 +119,7 @@ class _ChangeCounter:
         with suppress(SidecarError, sqlite3.Error):  # the search itself will report the error
             # Opening an index takes as long as a search in a small one.
             if (state := file_state(self._path)) != self._state:
-                with closing(database.connect(self._path)) as connection:
-                    self._sources = stored_sources.read_sources(connection)
-                self._state = state
+                self._sources, self._state = sources_at(self._path), state
             for stored in self._sources.values():
                 try:
                     total += self._changes(stored)

@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,8 +16,8 @@ from ..embeddings.base import Embedder, ModelUnavailable
 from ..notes import ForeseenError, counted
 from ..sources.base import SourceConfig
 from ..sqlite import sqlite3
-from .file import database, sources
 from .file.database import explained
+from .file.sources import sources_at
 from .run import indexer
 from .run.changes import Snapshot
 from .run.report import Hooks, Report
@@ -203,7 +203,7 @@ class Watcher:
     def _update(self, names: Sequence[str]) -> list[str]:
         """Update the index from these sources; return the names of those that couldn't be read."""
         # A source that was removed from the index in the meantime stays removed.
-        for name in self._indexed - self._sources_in_index():
+        for name in self._indexed - sources_at(self._path).keys():
             self._configs.pop(name, None)
         names = [name for name in names if name in self._configs]
         tidy = time.monotonic() - self._tidied > SECONDS_BETWEEN_CHECKS
@@ -214,7 +214,7 @@ class Watcher:
             tidy=tidy,
             hooks=self._hooks,
         )
-        self._indexed = self._sources_in_index() & self._configs.keys()
+        self._indexed = sources_at(self._path).keys() & self._configs.keys()
         if tidy:
             self._tidied = time.monotonic()
         failures = {each.source: each.message for each in [*report.failures, *report.kept]}
@@ -257,12 +257,6 @@ class Watcher:
         if activity != self._told:
             self._told = activity
             self._tell_people(activity)
-
-    def _sources_in_index(self) -> set[str]:
-        if not database.is_made(self._path):
-            return set()
-        with closing(database.connect(self._path)) as connection:
-            return set(sources.read_sources(connection))
 
     def _watch_place(self, where: Place) -> None:
         """Queue changes of one source until stopped, whatever happens to its folder."""
