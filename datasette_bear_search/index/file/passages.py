@@ -55,16 +55,24 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
     :param model_tokens: the model's maximum number of tokens; None keeps the stored number
     """
     tokens = max_tokens(connection) if model_tokens is None else wanted_tokens(model_tokens)
-    settings = f"{PASSAGE_VERSION}/{tokens}"
-    if get_meta(connection, "passage_settings") == settings:
+    stored, settings = get_meta(connection, "passage_settings") or "", f"{PASSAGE_VERSION}/{tokens}"
+    if stored == settings:
         return
     set_meta(connection, passage_settings=settings)
-    if note_ids := [note_id for (note_id,) in connection.execute("select id from notes")]:
-        set_meta(connection, links_to_resolve="yes")  # others may share their lines
-        _cut_again(connection, note_ids, shared_lines(connection).keys())
+    note_ids = [note_id for (note_id,) in connection.execute("select id from notes")]
+    has_other_lines = bool(note_ids) and not stored.startswith(f"{PASSAGE_VERSION}/")
+    if has_other_lines:
+        set_meta(connection, links_to_resolve="yes")
+    _cut_again(connection, note_ids, shared_lines(connection).keys(), with_lines=has_other_lines)
 
 
-def _cut_again(connection: sqlite3.Connection, note_ids: Sequence[int], shared: Set[int]) -> None:
+def _cut_again(
+    connection: sqlite3.Connection,
+    note_ids: Sequence[int],
+    shared: Set[int],
+    *,
+    with_lines: bool = False,
+) -> None:
     tokens = max_tokens(connection)
     sql = "select id, title, body from notes where id in (select value from json_each(?))"
     rows, lines, characters = {}, [], 0
@@ -72,7 +80,8 @@ def _cut_again(connection: sqlite3.Connection, note_ids: Sequence[int], shared: 
     for note_id, title, body in found:
         whole = passages(title, body, max_tokens=tokens)
         rows[note_id] = passage_rows(whole, shared, body)
-        lines.append((note_id, line_hashes(title, whole[:MAX_TEMPLATE])))
+        if with_lines:
+            lines.append((note_id, line_hashes(title, whole[:MAX_TEMPLATE])))
         characters += len(body)
         if len(rows) == _NOTES_AT_A_TIME or characters >= _CHARACTERS_AT_A_TIME:
             write_lines(connection, lines)
