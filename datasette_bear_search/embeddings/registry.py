@@ -131,9 +131,8 @@ def _resolve(model: str) -> _Model:
     is_trusted = names.is_trusted(full_name)
     # Plugins can't override a model on this machine, so they needn't be loaded for one.
     if not is_trusted or (full_name not in OURS and files.model_folder(full_name) is None):
-        for (
-            factories
-        ) in hooks().bear_search_register_embedders():  # the last registered plugin first
+        # The last registered plugin comes first.
+        for factories in hooks().bear_search_register_embedders():
             if name in factories:
                 return _Model(name, choice, factories[name], True)
     return _Model(full_name, choice, None, is_trusted)
