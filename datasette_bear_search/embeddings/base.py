@@ -176,6 +176,7 @@ class Embedder(Model):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
+        self.plain_name = name  # without what a person chose
         self.choice = ModelChoice()
         self.prompts = Prompts()  # known when the model is loaded
         # Only for a model that a person or this program names: an index can come from anybody.
@@ -308,8 +309,8 @@ class Embedder(Model):
         wanted, *chosen = self.choice
         if wanted is not None and not 1 <= wanted <= whole:
             raise ModelUnavailable(
-                f"The vectors of the model {self.name.removesuffix(str(self.choice))} have {whole} "
-                f"numbers: @{wanted} can't be made of them. Choose one from 1 to {whole}."
+                f"The vectors of the model {self.plain_name} have {whole} numbers: @{wanted} can't "
+                f"be made of them. Choose one from 1 to {whole}."
             )
         self._dimension = wanted or whole
         pairs = zip(self.default_prompts(), chosen)
