@@ -196,7 +196,7 @@ def register_actions() -> list[Any]:
 def bear_search_register_rerankers() -> Mapping[str, RerankerFactory]:
     from .embeddings import rerankers
 
-    return rerankers.built_in_rerankers()
+    return {"cross-encoder": rerankers.CrossEncoder}
 
 
 def _web(module: str) -> Any:

@@ -38,10 +38,7 @@ def bear_search_register_embedders() -> Mapping[str, EmbedderFactory]:  # type: 
 
 @hookspec
 def bear_search_register_rerankers() -> Mapping[str, RerankerFactory]:  # type: ignore[empty-body]
-    """Return rerankers by name, for ``rerank=NAME``.
-
-    A factory is called with the index's embedder, or None, and again only for another embedder.
-    """
+    """Return rerankers by name, for ``rerank=NAME``. Each factory is called at most once."""
 
 
 def hooks() -> HookRelay:

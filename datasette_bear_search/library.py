@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
@@ -82,7 +82,7 @@ class Library:
         self.hidden_tags = _several(hidden_tags)
         self.redact = redact
         self.time_limit_ms = time_limit_ms
-        self.config_path: Path | None = None  # of the configuration file, if it is another one
+        self.config_path: Path | None = None  # of the configuration file; None: the usual one
         self._block = _Block()
 
     def __repr__(self) -> str:
@@ -411,13 +411,9 @@ class Library:
 
     def sources(self) -> dict[str, StoredSource]:
         """Return the sources in the index by name; none if there is no index yet."""
-        from .index.file import database
-        from .index.file import sources as stored_sources
+        from .index.file.sources import sources_at
 
-        if not database.is_made(self.path):
-            return {}
-        with closing(database.connect(self.path)) as connection:
-            return stored_sources.read_sources(connection)
+        return sources_at(self.path)
 
     def known_sources(self) -> tuple[list[SourceConfig], Configuration | None]:
         """Return the sources in the index, and the settings of the configuration file, if any.
@@ -447,14 +443,14 @@ class Library:
         if not semantic:
             return None
         if model:
-            model = registry.trust(names.given(model)).name
+            name = registry.trust(names.given(model)).name
         else:
-            model = database.stored(self.path, metadata.NEXT_MODEL) or database.stored(self.path)
-            model = model or registry.default_model()
+            stored = database.stored(self.path, metadata.NEXT_MODEL) or database.stored(self.path)
+            name = stored or registry.default_model()
         _, configuration = self.known_sources()
         if configuration and configuration.prompts:
-            model = registry.with_choice(model, **configuration.prompts)
-        embedder = registry.get_embedder(model)
+            name = registry.with_choice(name, **configuration.prompts)
+        embedder = registry.get_embedder(name)
         embedder.may_download = True
         return embedder
 

@@ -103,25 +103,26 @@ def insert_rows(
     table: str,
     columns: Sequence[str],
     rows: Sequence[tuple[Value, ...]],
-    verb: str = "insert",
+    on_conflict: str = "",
 ) -> None:
-    """Insert rows, many at a time."""
-    for places, values in in_statements(rows, len(columns)):
-        connection.execute(f"{verb} into {table} ({', '.join(columns)}) values {places}", values)
-
-
-def in_statements(
-    rows: Sequence[tuple[Value, ...]], width: int
-) -> Iterator[tuple[str, list[Value]]]:
-    """Yield placeholders and values for many rows per statement.
+    """Insert many rows per statement.
 
     FTS5 writes after each statement, which would be half of all time with one for each row.
+
+    :param on_conflict: what to do with rows that are there, such as IGNORE
     """
-    row = f"({', '.join('?' * width)})"
-    size = _MAX_VALUES // width
+    row = f"({', '.join('?' * len(columns))})"
+    size = _MAX_VALUES // len(columns)
     for start in range(0, len(rows), size):
         some = rows[start : start + size]
-        yield ", ".join([row] * len(some)), list(chain.from_iterable(some))
+        connection.execute(
+            f"insert into {table} ({', '.join(columns)}) values {', '.join([row] * len(some))} "
+            f"{on_conflict}",
+            list(chain.from_iterable(some)),
+        )
+
+
+IGNORE = "on conflict do nothing"
 
 
 @contextmanager

@@ -90,7 +90,7 @@ def bear_eval(
                 queries, ranking = judgments.judged_queries(index), read_ranking({})
             run, others = evaluation.Run(index, modes[-1], ranking), {}
             if rerank:
-                others["rerank"] = run._replace(reranker=evaluation.loaded_reranker(rerank, index))
+                others["rerank"] = run._replace(reranker=evaluation.loaded_reranker(rerank))
             if model and not collection:
                 copy = evaluation.copy_with_model(path, model, progress(quiet=as_json))
                 others[f"model {model}"] = run._replace(connection=stack.enter_context(copy))

@@ -31,7 +31,8 @@ from .output import Command, clear_errors, confirm, echo
 if TYPE_CHECKING:
     from ..agents import AgentLibrary
     from ..index.run.changes import Snapshot
-    from ..index.updater import Task, Updater
+    from ..index.updater import Updater
+    from ..index.watch import Task
 
 LOCALHOST, LOCALHOST_6 = "127.0.0.1", "::1"  # notes are served to this machine only
 DEFAULT_PORT = PORT
@@ -320,7 +321,7 @@ def _task(
 
     :param model: one that the person chose; the present one is used if it can't be had
     """
-    from ..index.updater import Task
+    from ..index.watch import Task
 
     library = Library(path)
     known, configuration = library.known_sources()

@@ -179,8 +179,8 @@ class Embedder(Model):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
+        self.plain_name = name  # without what a person chose
         self.choice = ModelChoice()
-        self.truncate_dim: int | None = None
         self.prompts = Prompts()  # known when the model is loaded
         # Only for a model that a person or this program names: an index can come from anybody.
         self.may_download = False
@@ -247,8 +247,7 @@ class Embedder(Model):
         # Dimensions are for models trained for it: Kusupati et al., "Matryoshka Representation
         # Learning", NeurIPS 2022. The library's truncate_dim isn't used, so that this works with
         # every backend.
-        self.choice, self.truncate_dim = choice, choice.dimensions
-        self._plain_name, self.name = self.name, f"{self.name}{choice}"
+        self.choice, self.name = choice, f"{self.name}{choice}"
 
     @property
     def dimension(self) -> int:
@@ -317,21 +316,15 @@ class Embedder(Model):
         self._facts = self.open_model()
         # The first vector takes ten times as long as the next, so make it before anybody waits.
         whole = len(self.encode(["warm up"], is_query=True)[0])
-        if self.truncate_dim is not None and not 1 <= self.truncate_dim <= whole:
+        wanted, *chosen = self.choice
+        if wanted is not None and not 1 <= wanted <= whole:
             raise ModelUnavailable(
-                f"The vectors of the model {self._plain_name} have {whole} numbers: "
-                f"@{self.truncate_dim} can't be made of them. Choose one from 1 to {whole}."
+                f"The vectors of the model {self.plain_name} have {whole} numbers: @{wanted} can't "
+                f"be made of them. Choose one from 1 to {whole}."
             )
-        if self.truncate_dim == whole:
-            self.truncate_dim = None
-        self._dimension = self.truncate_dim or whole
-        default, chosen = self.default_prompts(), self.choice[1:]
-        pairs = [(own, own if other is None else other) for own, other in zip(default, chosen)]
-        self.prompts = Prompts(*(used for _, used in pairs))
-        if any(each is not None for each in self.choice):
-            # An index may know the name without what changes nothing.
-            changes = (None if used == own else used for own, used in pairs)
-            self.name = f"{self._plain_name}{ModelChoice(self.truncate_dim, *changes)}"
+        self._dimension = wanted or whole
+        pairs = zip(self.default_prompts(), chosen)
+        self.prompts = Prompts(*(own if other is None else other for own, other in pairs))
 
     def _new_query_vector(self, text: str) -> bytes:
         [vector] = self._vectors([text], is_query=True)
@@ -345,7 +338,7 @@ class Embedder(Model):
         def encode(texts: list[str]) -> list[bytes | None]:
             prompt = self.prompts.query if is_query else self.prompts.passage
             rows = self.encode([prompt + text for text in texts], is_query=is_query)
-            made = _unit_vectors(rows, self.truncate_dim)
+            made = _unit_vectors(rows, self.choice.dimensions)
             return [vector if known else None for vector, known in zip(made, self.knows(texts))]
 
         return self._run(texts, encode)

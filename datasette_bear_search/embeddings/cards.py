@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +18,6 @@ MULTILINGUAL = "multilingual"
 # Bytes of a card that are read. Its settings come first, with up to half a megabyte of results.
 _READ = 1_000_000
 _HEADING = re.compile(r"^#{1,6} +(.+)|<h1[^>]{0,99}>(.{1,200}?)</h1>", re.MULTILINE)
-# Parts of names of models whose cards aren't here, such as those on a server; the first one counts.
-_BY_NAME = {
-    MULTILINGUAL: (
-        "multilingual bge-m3 embeddinggemma qwen3-embedding arctic-embed2 -v2.0 labse "
-        "jina-embeddings-v3 embed-text-v2 granite-embedding:278m granite-embedding-278m "
-        "granite-embedding-107m text-embedding-3 paraphrase-xlm"
-    ),
-    "en": (
-        "all-minilm all-mpnet all-distilroberta -en- -en: :en mxbai-embed nomic-embed-text "
-        "arctic-embed bge-large multi-qa gte-small gte-base gte-large e5-small-v2 e5-base-v2 "
-        "e5-large-v2 granite-embedding msmarco"
-    ),
-}
-# Scripts, by the first word of their letters' names in Unicode → languages written in them.
-_WRITTEN = dict(
-    row.split(": ")
-    for row in (
-        "LATIN: af az ca cs cy da de en eo es et eu fi fr ga gl hr hu id is it la lt lv ms mt nb "
-        "nl nn no pl pt ro sk sl sq sr sv sw tl tr uz vi | ARABIC: ar ckb fa ks ps sd ug ur | "
-        "ARMENIAN: hy | BENGALI: as bn | CJK: ja yue zh | CYRILLIC: be bg kk ky mk mn ru sr tg tt "
-        "uk | DEVANAGARI: hi mr ne sa | ETHIOPIC: am ti | GEORGIAN: ka | GREEK: el | GUJARATI: gu "
-        "| GURMUKHI: pa | HANGUL: ko | HEBREW: he yi | HIRAGANA: ja | KANNADA: kn | KATAKANA: ja | "
-        "KHMER: km | LAO: lo | MALAYALAM: ml | MYANMAR: my | ORIYA: or | SINHALA: si | TAMIL: ta | "
-        "TELUGU: te | THAI: th | TIBETAN: bo dz"
-    ).split(" | ")
-)
 
 
 def languages(name: str) -> frozenset[str] | None:
@@ -54,7 +29,8 @@ def languages(name: str) -> frozenset[str] | None:
     if folder and (declared := _languages(_card(folder))):
         return declared
     lower = f"{split_name(name)[0].lower()}:"
-    for language, parts in _BY_NAME.items():
+    # Parts of names of models whose cards aren't here, such as those on a server.
+    for language, parts in _table("languages.txt").items():  # the first one counts
         if any(part in lower for part in parts.split()):
             return frozenset({language})
     return None
@@ -69,9 +45,17 @@ def reads(declared: frozenset[str], script: str) -> bool:
     """Return whether a model for these languages knows a script, given by its name in Unicode."""
     if script == "LATIN" or MULTILINGUAL in declared:
         return True
-    # A language that isn't in the table may be written in any script.
-    listed, own = " ".join(_WRITTEN.values()).split(), _WRITTEN.get(script, "").split()
+    # By the first word of the names of a script's letters. A language that isn't in the table may
+    # be written in any script.
+    written = _table("scripts.txt")
+    listed, own = " ".join(written.values()).split(), written.get(script, "").split()
     return any(language in own or language not in listed for language in declared)
+
+
+@cache
+def _table(file: str) -> dict[str, str]:
+    lines = Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()
+    return dict(line.split(": ", 1) for line in lines)
 
 
 def names(folder: Path) -> Iterator[str]:

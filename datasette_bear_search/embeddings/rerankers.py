@@ -14,7 +14,6 @@ from ..hookspecs import hooks
 from . import loading
 from .base import (
     EMBEDDED_QUERY_CHARACTERS,
-    Embedder,
     Model,
     ModelUnavailable,
     broken_model,
@@ -42,7 +41,7 @@ class Reranker(Model):
         """Return a number for each passage, on any scale: the higher, the better it answers."""
 
 
-RerankerFactory = Callable[[Embedder | None], Reranker]
+RerankerFactory = Callable[[], Reranker]
 
 
 class CrossEncoder(Reranker):
@@ -85,18 +84,14 @@ class CrossEncoder(Reranker):
         return [float(score) for score in scores]
 
 
-def built_in_rerankers() -> dict[str, RerankerFactory]:
-    return {"cross-encoder": lambda embedder: CrossEncoder()}
-
-
 def reranker_factories() -> dict[str, RerankerFactory]:
     """Return the rerankers that a visitor may choose: no folders, no other models from the hub."""
     # pluggy lists the last registered plugin first, so a plugin may replace one of ours.
     return dict(ChainMap(*hooks().bear_search_register_rerankers()))
 
 
-def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
-    """Return this process's reranker of this name for an embedder, without loading it.
+def get_reranker(name: str) -> Reranker:
+    """Return the only reranker of this name in this process, without loading it.
 
     :param name: as a plugin registered it, or ``cross-encoder:MODEL`` with a folder or a hub's name
     :raises ValueError: if there is none, with a message for people
@@ -104,21 +99,18 @@ def get_reranker(name: str, embedder: Embedder | None) -> Reranker:
     factories = reranker_factories()
     kind, _, model = name.partition(":")
     if model and kind == "cross-encoder":
-        factories.setdefault(name, lambda embedder: CrossEncoder(model))
+        factories.setdefault(name, lambda: CrossEncoder(model))
     if name not in factories:
         known = ", ".join([*sorted(factories), "cross-encoder:MODEL"])
         raise ValueError(f"The reranker must be one of {known}, not {name!r}")
     with _registry_lock:
-        # Don't keep using an embedder that was replaced.
-        made_for, reranker = _rerankers.get(name, (None, None))
-        if reranker is None or made_for is not embedder:
+        if name not in _rerankers:
             try:
-                reranker = factories[name](embedder)
+                _rerankers[name] = factories[name]()
             except Exception as error:  # a plugin's, which mustn't break the search
-                reranker = broken_model(Reranker, name, error)  # type: ignore[type-abstract]
-            _rerankers[name] = (embedder, reranker)
-        return reranker
+                _rerankers[name] = broken_model(Reranker, name, error)  # type: ignore[type-abstract]
+        return _rerankers[name]
 
 
 _registry_lock = threading.Lock()
-_rerankers: dict[str, tuple[Embedder | None, Reranker]] = {}
+_rerankers: dict[str, Reranker] = {}

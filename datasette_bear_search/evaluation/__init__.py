@@ -233,11 +233,10 @@ def _require_vectors(connection: sqlite3.Connection, mode: str) -> None:
         )
 
 
-def loaded_reranker(name: str, connection: sqlite3.Connection) -> Reranker:
-    """Return a reranker for the model of an index file, or raise EvaluationError."""
-    state = database.read_state(connection)
+def loaded_reranker(name: str) -> Reranker:
+    """Return a reranker, or raise EvaluationError."""
     try:
-        reranker = get_reranker(name, registry.get_embedder(state.model) if state.model else None)
+        reranker = get_reranker(name)
         reranker.load()
     except (ValueError, ModelUnavailable) as error:
         raise EvaluationError(str(error)) from None

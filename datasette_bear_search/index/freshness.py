@@ -16,19 +16,15 @@ from ..sources.formats.dates import timestamp_from_seconds
 from ..sources.registry import open_source
 from ..sqlite import sqlite3
 from .file import database
-from .file import sources as stored_sources
 from .file.database import SidecarError, State
-from .file.sources import StoredSource
+from .file.sources import StoredSource, sources_at
 from .run import lock
 
-# Seconds between two counts of a source's changes, since a person may write while searching. The
-# second applies to sources that have to be read in full to detect a change.
-SECONDS_BETWEEN_COUNTS = 30.0
-SECONDS_BETWEEN_BLIND_READS = 300.0
 # Maximum seconds that a page waits for a count. Checking whether a database changed takes .2 ms.
 SECONDS_TO_WAIT = 0.2
-# The share of processor time that counting may take: to list 40,000 files takes half a second.
-SHARE_OF_TIME = 0.05
+# The share of processor time that counting may take: to list 40,000 files takes half a second. But
+# there are never more seconds between two counts.
+SHARE_OF_TIME, MAX_PAUSE = 0.05, 30.0
 
 
 @dataclass(frozen=True)
@@ -69,14 +65,15 @@ def changes_since_indexing(path: str | Path, *, is_watched: bool = False) -> Sou
     """Return how many notes have changed since they were indexed, as far as is known.
 
     The count runs in the background; if it takes longer than SECONDS_TO_WAIT, return the last one.
-    A source is read only if its state changed. If it can't be read, the result says so.
+    A source is read only if its state changed; one that can't say is read by runs alone. If it
+    can't be read, the result says so.
 
     :param is_watched: this process keeps the index up to date, so what it last noted is enough
     """
     path = Path(path)
     if is_watched:
-        with suppress(SidecarError, sqlite3.Error), closing(database.connect(path)) as connection:
-            known = stored_sources.read_sources(connection).values()
+        with suppress(SidecarError, sqlite3.Error):
+            known = sources_at(path).values()
             return SourceChanges(0, tuple(_unreadable(each) for each in known if each.error))
         return SourceChanges()
     with _counters_lock:
@@ -101,8 +98,8 @@ class _ChangeCounter:
         self._found = SourceChanges()
         self._state = ""  # of the index when its sources were read
         self._sources: dict[str, StoredSource] = {}
-        # The source, its state, how many notes had changed, and when that was counted.
-        self._counts: dict[str, tuple[StoredSource, str, int, float]] = {}
+        # By name: the source, its state, and how many notes had changed.
+        self._counts: dict[str, tuple[StoredSource, str, int]] = {}
 
     def changes(self) -> SourceChanges:
         with self._lock:
@@ -122,9 +119,7 @@ class _ChangeCounter:
         with suppress(SidecarError, sqlite3.Error):  # the search itself will report the error
             # Opening an index takes as long as a search in a small one.
             if (state := file_state(self._path)) != self._state:
-                with closing(database.connect(self._path)) as connection:
-                    self._sources = stored_sources.read_sources(connection)
-                self._state = state
+                self._sources, self._state = sources_at(self._path), state
             for stored in self._sources.values():
                 try:
                     total += self._changes(stored)
@@ -132,29 +127,25 @@ class _ChangeCounter:
                     unreadable.append(_unreadable(stored, str(error)))
             self._found = SourceChanges(total, tuple(unreadable))
         now = time.monotonic()
-        self._next_check = now + min((now - started) / SHARE_OF_TIME, SECONDS_BETWEEN_COUNTS)
+        self._next_check = now + min((now - started) / SHARE_OF_TIME, MAX_PAUSE)
 
     def _changes(self, stored: StoredSource) -> int:
         if stored.next_try and stored.next_try > (timestamp_from_seconds(time.time()) or ""):
             if stored.error:
                 raise SourceError(stored.error)
             return 0
-        source = open_source(stored.config)
-        state = current_state(source) or ""
-        if state and state == stored.state:
+        state = current_state(open_source(stored.config))
+        if not state or state == stored.state:
             return 0
-        if known := self._counts.get(stored.config.name):
-            source_then, state_then, count, then = known
-            pause = SECONDS_BETWEEN_COUNTS if state else SECONDS_BETWEEN_BLIND_READS
-            is_fresh = (state and state == state_then) or time.monotonic() - then < pause
-            if is_fresh and source_then == stored:
-                return count
+        *known, count = self._counts.get(stored.config.name, (None, None, 0))
+        if known == [stored, state]:
+            return count
         # Most searches need nothing of what reading notes needs.
         from .run import changes
 
         with closing(database.connect(self._path)) as connection:
             count = changes.count_changes(connection, stored)
-        self._counts[stored.config.name] = stored, state, count, time.monotonic()
+        self._counts[stored.config.name] = stored, state, count
         return count
 
 

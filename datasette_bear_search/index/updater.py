@@ -13,10 +13,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,13 +24,10 @@ from typing import IO, Any, cast
 
 from .. import processes
 from ..embeddings import registry
-from ..embeddings.base import Embedder, ModelUnavailable
-from ..notes import ForeseenError, counted
-from ..sources.base import SourceConfig
+from ..embeddings.base import Embedder
+from ..notes import ForeseenError
 from ..sqlite import sqlite3
-from . import watch
-from .run.changes import Snapshot
-from .run.report import Hooks, Report
+from .watch import Activity, Task, Watcher
 
 UPDATE_STOPPED = (
     "Updating has stopped unexpectedly, and the index stays as it is. Start the server again; if "
@@ -44,30 +41,9 @@ NICENESS = 5 if HAS_IDLE_THREADS else 19
 # write come in batches of .4 s of work. Before the next batch, nobody must have searched for REST
 # seconds, but the wait is LONGEST_WAIT at most. While people search on and on, the model still gets
 # the texts of .1 s each MODEL_WAIT seconds, so that vectors are made some day.
-TEXTS_AT_ONCE, NOTES_AT_ONCE, REST, LONGEST_WAIT = 16, 250, 0.5, 10.0
+TEXTS_AT_ONCE, REST, LONGEST_WAIT = 16, 0.5, 10.0
 TEXTS_WHILE_SEARCHING, MODEL_WAIT = 4, 1.0
-# At the end of the line that tells people about progress, a share.
-LEARNING = "Learning meanings… {:.0%} (words are searchable already)"
-DOWNLOADING = "Downloading the model {}… (words are searchable already)"
 GIVE_WAY = "give way"  # what the process is told when somebody searches
-
-
-@dataclass(frozen=True)
-class Task:
-    """What to index: sources, and the model that makes the vectors (None: no vectors)."""
-
-    configs: Sequence[SourceConfig]
-    model: str | None
-    fallback: str | None = None  # the model to use if that one can't be had
-
-
-@dataclass(frozen=True)
-class Activity:
-    """What the process is doing, and what went wrong, for people."""
-
-    doing: str = ""  # "" while waiting for changes
-    problems: Mapping[str, str] = field(default_factory=dict)  # by source, "" for the index
-    embeds: bool = False  # whether it is making vectors
 
 
 class Updater:
@@ -131,9 +107,8 @@ class Updater:
     def _send(self) -> None:
         """Send what is requested, in a thread, because the process may be stopped (Ctrl-Z)."""
         assert self._process.stdin
-        with suppress(OSError):  # the process has ended, which _listen() reports
-            while True:
-                _write(self._process.stdin, self._requests.get())
+        while True:
+            _write(self._process.stdin, self._requests.get())
 
     def _listen(self) -> None:
         assert self._process.stdout
@@ -145,8 +120,10 @@ class Updater:
 
 
 def _write(stream: IO[bytes], message: object) -> None:
-    pickle.dump(message, stream)
-    stream.flush()
+    """Send a message, which nobody reads if the other process has ended."""
+    with suppress(OSError):
+        pickle.dump(message, stream)
+        stream.flush()
 
 
 def _read(stream: IO[bytes]) -> Any:
@@ -169,7 +146,7 @@ def keep_updated() -> None:
     if hasattr(os, "nice"):
         os.nice(niceness)
     tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
-    working: list[_Worker] = []
+    working: list[Watcher] = []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # rolls back what isn't committed
     last_search = SimpleNamespace(value=0.0)  # by time.monotonic()
 
@@ -188,93 +165,11 @@ def keep_updated() -> None:
 
     threading.Thread(target=receive, daemon=True).start()
     while task := tasks.get():
-        worker = _Worker(path, task, answers, last_search)
+        get_model, on_commit = partial(_idle_model, last_search), partial(_await_quiet, last_search)
+        worker = Watcher(path, task, partial(_write, answers), get_model, on_commit)
         working[:] = [worker]
         if tasks.empty():
             worker.run()
-
-
-class _Worker(watch.Watcher):
-    def __init__(self, path: Path, task: Task, answers: IO[bytes], last_search: Any) -> None:
-        self._answers = answers
-        self._said: Activity | None = None
-        self._found: dict[str, int] = {}  # notes to index, by source
-        self._commits = 0
-        hooks = Hooks(
-            on_read=self._on_read,
-            notes_per_commit=NOTES_AT_ONCE,
-            on_commit=partial(self._on_commit, last_search),
-            on_text=self._on_text,
-            on_embedded=self._on_embedded,
-        )
-        self._idle_model = partial(_idle_model, last_search)
-        self._fallback, self._failure = task.fallback, ""
-        embedder = self._idle_model(task.model) if task.model else None
-        super().__init__(path, task.configs, embedder, hooks)
-
-    def _update_due(self) -> None:
-        self._found, self._commits = {}, 0
-        super()._update_due()
-        if self._fallback and self._embedder is not None and self._embedder.failure:
-            self._failure = f"{self._embedder.failure} Until then, {self._fallback} is used."
-            self._embedder, self._fallback = self._idle_model(self._fallback), None
-            self.trouble[""] = ""
-            self._plan(self._configs, 0)
-            super()._update_due()
-        if self._embedder is not None and not self._stop.is_set():
-            self._prepare_model(self._embedder)
-        self._tell("")
-
-    def _prepare_model(self, embedder: Embedder) -> None:
-        """Export the model, if it is loaded, so that from now on it starts within a second."""
-        if embedder.status == "loaded":
-            with suppress(ModelUnavailable):
-                if embedder.needs_onnx_export():
-                    self._tell("Preparing the model to start faster")
-                    embedder.export_onnx()
-
-    def _on_read(self, config: SourceConfig, snapshot: Snapshot | None) -> None:
-        if snapshot is not None and snapshot.notes:
-            self._found[config.name] = len(snapshot.notes)
-            self._tell(progress(self._found, 0))
-
-    def _on_commit(self, last_search: Any) -> None:
-        self._commits += 1
-        if self._found:
-            self._tell(progress(self._found, self._commits * NOTES_AT_ONCE))
-        _await_quiet(last_search)
-
-    def _on_text(self, report: Report) -> None:
-        if self._embedder is None:
-            return
-        with suppress(ModelUnavailable):  # the run says why
-            if not registry.is_here(self._embedder.name):
-                self._tell(DOWNLOADING.format(self._embedder.name))
-            elif report.pending:
-                self._tell(LEARNING.format(0))
-
-    def _on_embedded(self, done: int, total: int) -> None:
-        self._tell(LEARNING.format(done / max(total, 1)), embeds=True)
-
-    def _tell(self, doing: str, *, embeds: bool = False) -> None:
-        # A copy, because threads that watch add to it meanwhile.
-        problems = {source: said for source, said in self.trouble.copy().items() if said}
-        if self._failure:
-            problems[""] = " ".join(filter(None, (self._failure, problems.get(""))))
-        activity = Activity(doing, problems, embeds)
-        if activity != self._said:
-            self._said = activity
-            with suppress(OSError):
-                _write(self._answers, activity)
-
-
-def progress(found: Mapping[str, int], done: int) -> str:
-    """Return which notes are being indexed, and the share of them that is done, for people."""
-    *others, last = found
-    names = f"{', '.join(others)} and {last}" if others else last
-    notes = sum(found.values())
-    share = f" {min(done / notes, 0.99):.0%}" if done and notes > NOTES_AT_ONCE else ""
-    return f"Indexing {counted(notes, 'note')} from {names}…{share}"
 
 
 def _await_quiet(last_search: Any, longest: float = LONGEST_WAIT) -> bool:

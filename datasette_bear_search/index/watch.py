@@ -6,20 +6,21 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..embeddings.base import Embedder
-from ..notes import ForeseenError
+from ..embeddings import registry
+from ..embeddings.base import Embedder, ModelUnavailable
+from ..notes import ForeseenError, counted
 from ..sources.base import SourceConfig
 from ..sqlite import sqlite3
-from .file import database, sources
 from .file.database import explained
+from .file.sources import sources_at
 from .run import indexer
 from .run.changes import Snapshot
-from .run.report import SILENT, Hooks
+from .run.report import Hooks, Report
 
 # Milliseconds within which file changes count as one, because saving often takes several steps.
 DEBOUNCE = 400
@@ -32,8 +33,31 @@ SECONDS_BETWEEN_FOLDER_READS = 2.0
 SECONDS_BETWEEN_CHECKS = 300.0
 # Seconds before a source that couldn't be watched or read is tried again.
 SECONDS_BETWEEN_TRIES = 30.0
+# Notes in a transaction: .4 s of work.
+NOTES_AT_ONCE = 250
+# At the end of the line that tells people about progress, a share.
+LEARNING = "Learning meanings… {:.0%} (words are searchable already)"
+DOWNLOADING = "Downloading the model {}… (words are searchable already)"
 # A database's journals are files beside it, and a change of one is a change of the database.
 _JOURNALS = ("-wal", "-journal", "-shm")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to index: sources, and the model that makes the vectors (None: no vectors)."""
+
+    configs: Sequence[SourceConfig]
+    model: str | None
+    fallback: str | None = None  # the model to use if that one can't be had
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What is done, and what went wrong, for people."""
+
+    doing: str = ""  # "" while waiting for changes
+    problems: Mapping[str, str] = field(default_factory=dict)  # by source, "" for the index
+    embeds: bool = False  # whether vectors are made
 
 
 @dataclass(frozen=True)
@@ -65,19 +89,35 @@ def place(config: SourceConfig) -> Place | None:
 
 
 class Watcher:
-    """Keep an index file up to date with its sources until stopped."""
+    """Do a task, and repeat it whenever its sources change, until stopped."""
 
     def __init__(
         self,
         path: Path,
-        configs: Sequence[SourceConfig],
-        embedder: Embedder | None,
-        hooks: Hooks = SILENT,
+        task: Task,
+        tell: Callable[[Activity], None] = lambda activity: None,
+        get_model: Callable[[str], Embedder] = registry.get_embedder,
+        on_commit: Callable[[], object] = lambda: None,
     ) -> None:
+        """
+        :param on_commit: called after each transaction that writes notes
+        """
         self._path = path
-        self._configs = {config.name: config for config in configs}
-        self._embedder = embedder
-        self._hooks = hooks
+        self._configs = {config.name: config for config in task.configs}
+        self._get_model, self._fallback = get_model, task.fallback
+        self._embedder = get_model(task.model) if task.model else None
+        self._model_failure = ""
+        self._hooks = Hooks(
+            on_read=self._on_read,
+            notes_per_commit=NOTES_AT_ONCE,
+            on_commit=self._on_commit,
+            on_text=self._on_text,
+            on_embedded=self._on_embedded,
+        )
+        self._after_commit, self._tell_people = on_commit, tell
+        self._told: Activity | None = None
+        self._found: dict[str, int] = {}  # notes to index, by source
+        self._commits = 0
         self._stop = threading.Event()
         self._changed: queue.SimpleQueue[str] = queue.SimpleQueue()  # names of sources
         self._due: dict[str, float] = {}  # name → when to read it
@@ -96,10 +136,10 @@ class Watcher:
             for thread in threads:
                 thread.start()
             self._plan(self._configs, 0)
-            self._update_due()
+            self._work()
             while not self._stop.is_set():
                 self._wait()
-                self._update_due()
+                self._work()
         finally:
             self.stop()
             for thread in filter(threading.Thread.is_alive, threads):
@@ -126,6 +166,23 @@ class Watcher:
         for name in names:
             self._due[name] = min(when, self._due.get(name, when))
 
+    def _work(self) -> None:
+        self._found, self._commits = {}, 0
+        self._update_due()
+        if self._fallback and self._embedder is not None and self._embedder.failure:
+            said = f"{self._embedder.failure} Until then, {self._fallback} is used."
+            self._embedder, self._fallback = self._get_model(self._fallback), None
+            self._model_failure, self.trouble[""] = said, ""
+            self._plan(self._configs, 0)
+            self._update_due()
+        # From now on, a model that is loaded starts within a second.
+        if self._embedder is not None and self._embedder.ready and not self._stop.is_set():
+            with suppress(ModelUnavailable):
+                if self._embedder.needs_onnx_export():
+                    self._tell("Preparing the model to start faster")
+                    self._embedder.export_onnx()
+        self._tell("")
+
     def _update_due(self) -> None:
         now = time.monotonic()
         due = [name for name, when in self._due.items() if when <= now]
@@ -146,24 +203,18 @@ class Watcher:
     def _update(self, names: Sequence[str]) -> list[str]:
         """Update the index from these sources; return the names of those that couldn't be read."""
         # A source that was removed from the index in the meantime stays removed.
-        for name in self._indexed - self._sources_in_index():
+        for name in self._indexed - sources_at(self._path).keys():
             self._configs.pop(name, None)
         names = [name for name in names if name in self._configs]
-
-        def on_read(config: SourceConfig, snapshot: Snapshot | None) -> None:
-            self._hooks.on_read(config, snapshot)
-            if snapshot is not None:
-                self._last_read[config.name] = time.monotonic()
-
         tidy = time.monotonic() - self._tidied > SECONDS_BETWEEN_CHECKS
         report = indexer.update(
             self._path,
             [self._configs[name] for name in names],
             self._embedder,
             tidy=tidy,
-            hooks=replace(self._hooks, on_read=on_read),
+            hooks=self._hooks,
         )
-        self._indexed = self._sources_in_index() & self._configs.keys()
+        self._indexed = sources_at(self._path).keys() & self._configs.keys()
         if tidy:
             self._tidied = time.monotonic()
         failures = {each.source: each.message for each in [*report.failures, *report.kept]}
@@ -171,11 +222,41 @@ class Watcher:
         self.trouble[""] = " ".join(report.notices)
         return [*failures]
 
-    def _sources_in_index(self) -> set[str]:
-        if not database.is_made(self._path):
-            return set()
-        with closing(database.connect(self._path)) as connection:
-            return set(sources.read_sources(connection))
+    def _on_read(self, config: SourceConfig, snapshot: Snapshot | None) -> None:
+        if snapshot is None:
+            return
+        self._last_read[config.name] = time.monotonic()
+        if snapshot.notes:
+            self._found[config.name] = len(snapshot.notes)
+            self._tell(progress(self._found, 0))
+
+    def _on_commit(self) -> None:
+        self._commits += 1
+        if self._found:
+            self._tell(progress(self._found, self._commits * NOTES_AT_ONCE))
+        self._after_commit()
+
+    def _on_text(self, report: Report) -> None:
+        if self._embedder is None:
+            return
+        with suppress(ModelUnavailable):  # the run says why
+            if not registry.is_here(self._embedder.name):
+                self._tell(DOWNLOADING.format(self._embedder.name))
+            elif report.pending:
+                self._tell(LEARNING.format(0))
+
+    def _on_embedded(self, done: int, total: int) -> None:
+        self._tell(LEARNING.format(done / max(total, 1)), embeds=True)
+
+    def _tell(self, doing: str, *, embeds: bool = False) -> None:
+        # A copy, because threads that watch add to it meanwhile.
+        problems = {source: said for source, said in self.trouble.copy().items() if said}
+        if self._model_failure:
+            problems[""] = " ".join(filter(None, (self._model_failure, problems.get(""))))
+        activity = Activity(doing, problems, embeds)
+        if activity != self._told:
+            self._told = activity
+            self._tell_people(activity)
 
     def _watch_place(self, where: Place) -> None:
         """Queue changes of one source until stopped, whatever happens to its folder."""
@@ -212,3 +293,12 @@ class Watcher:
             ignore_permission_denied=True,
             raise_interrupt=False,
         )
+
+
+def progress(found: Mapping[str, int], done: int) -> str:
+    """Return which notes are being indexed, and the share of them that is done, for people."""
+    *others, last = found
+    names = f"{', '.join(others)} and {last}" if others else last
+    notes = sum(found.values())
+    share = f" {min(done / notes, 0.99):.0%}" if done and notes > NOTES_AT_ONCE else ""
+    return f"Indexing {counted(notes, 'note')} from {names}…{share}"

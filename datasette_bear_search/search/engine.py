@@ -157,7 +157,7 @@ class Pipeline:
         """
         state, planned = self._state, self.planned
         ranking = self._request.ranking
-        self._reranker = reranker_for(ranking, state.model, self._cross_encoder)
+        self._reranker = reranker_for(ranking, self._cross_encoder)
         wait = self._seconds_left() if wait is None else wait
         # Without waiting, start to load the model for later searches, even if this one uses words.
         is_needed = is_semantic(planned.query) or wait == 0

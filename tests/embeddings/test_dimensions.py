@@ -105,15 +105,6 @@ def test_changing_the_dimensions_embeds_all_notes_again(bear_index, notes, sidec
     assert stored_lengths(sidecar_path) == {64 * 4}
 
 
-def test_all_dimensions_of_a_model_are_the_model_itself(bear_index, notes, sidecar_path):
-    bear_index()
-    before = meta(sidecar_path)
-    result = bear_index("--model", f"{TINY}@64")
-    assert "embedded" not in result.output
-    assert meta(sidecar_path)["model"] == TINY
-    assert meta(sidecar_path)["fingerprint"] == before["fingerprint"]
-
-
 def test_too_many_dimensions_are_refused_before_anything_is_written(
     bear_index, notes, sidecar_path
 ):

@@ -83,7 +83,7 @@ def test_the_weights_of_no_kind_of_model_are_a_program(unsafe_of_kind, mark):
     kind, folder = unsafe_of_kind
     model = registry.trust(str(folder))
     if kind == "cross-encoder":
-        model = rerankers.get_reranker(f"{kind}:{folder}", None)
+        model = rerankers.get_reranker(f"{kind}:{folder}")
     with pytest.raises(ModelUnavailable, match="isn't loaded, because"):
         model.load()
     assert not mark.exists()

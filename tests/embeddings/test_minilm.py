@@ -40,25 +40,6 @@ pytestmark = pytest.mark.skipif(
 SHARED = os.environ.get("BEAR_SEARCH_SHARED")
 
 
-@pytest.mark.parametrize("kept", ["vocab.txt", "tokenizer.json"])
-def test_words_of_the_vocabulary_are_known_without_loading_the_model(tmp_path, kept):
-    shutil.copy(model_files.bundled_folder() / kept, tmp_path)
-    words = ("mouse", "soñar", "mous", "gardn", "house\nmouse")
-    # The model leaves accents out.
-    assert [word for word in words if model_files.has_token(tmp_path, word)] == ["mouse", "soñar"]
-
-
-def test_the_vocabulary_is_read_once(tmp_path, monkeypatch):
-    tokens = [["▁mouse", -3.25], ["▁\u043aошка", -4.5], ["ing", -5], ["▁naïve", -6], ["2nd", -7]]
-    text = json.dumps({"model": {"vocab": tokens}}, ensure_ascii=False)
-    (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
-    words = ("mouse", "кошка", "ing", "naïve", "2nd", "3.25", "mous", "vocab: ")
-    known = [word for word in words if model_files.has_token(tmp_path, word)]
-    assert known == ["mouse", "кошка", "ing", "naïve", "2nd"]
-    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail("read again"))
-    assert model_files.has_token(tmp_path, "mouse")
-
-
 @pytest.fixture(scope="module")
 def minilm() -> SentenceTransformerEmbedder:
     embedder = get_embedder(BUNDLED)

@@ -246,12 +246,6 @@ def test_chosen_prompts_win_and_an_empty_one_means_none():
     assert embedder.prompts == ("", "passage: ")
 
 
-def test_a_choice_that_changes_nothing_leaves_the_name_and_the_vectors():
-    chosen = loaded(Path(), registry.with_choice("test/trained@64", query="query: "))
-    assert chosen.name == "test/trained"
-    assert chosen.fingerprint == loaded(Path(), "test/trained").fingerprint
-
-
 def test_other_prompts_have_another_fingerprint():
     chosen = [{}, {"query": ""}, {"query": "ask: "}, {"passage": "ask: "}]
     models = [loaded(Path(), registry.with_choice("test/trained", **each)) for each in chosen]

@@ -134,7 +134,7 @@ def test_a_note_that_only_an_index_of_the_database_knows_is_called_damage(sideca
     note = Note(key="a", title="Roof", body="It leaks.")
     with database.open_for_writing(sidecar_path) as connection:
         with pytest.raises(sqlite3.DatabaseError, match="missing"):
-            stored_notes.update(connection, "bear", [(99, note)])
+            stored_notes.write(connection, "bear", [(99, note)])
         with pytest.raises(sqlite3.DatabaseError, match="missing"):
             changes._moved(connection, [note], {"b": stored_notes.StoredNote(99, "", None)})
 

@@ -22,7 +22,7 @@ from datasette_bear_search.embeddings.names import BUNDLED
 from datasette_bear_search.index.file import database, metadata, vectors
 from datasette_bear_search.index.run import embedding
 from datasette_bear_search.index.run.report import Hooks
-from datasette_bear_search.index.updater import Activity
+from datasette_bear_search.index.watch import Activity
 from datasette_bear_search.web.requests import freshness
 from tests.support.bear_database import BearNote
 from tests.support.tiny_embedder import TINY, TinyEmbedder

@@ -605,6 +605,18 @@ def test_a_source_that_breaks_is_not_behind(index, journal, sidecar_path, monkey
     assert freshness.changes_since_indexing(sidecar_path).changed == 1
 
 
+def test_a_source_that_cannot_tell_of_changes_is_not_read_to_count_them(
+    index, journal, sidecar_path, monkeypatch
+):
+    monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
+    monkeypatch.setattr(Journal, "state", lambda self: "")
+    index(journal("one", note("Monday")))
+    journal("one", note("Monday"), note("Tuesday"))
+    Journal.read_whole.clear()
+    assert freshness.changes_since_indexing(sidecar_path).changed == 0
+    assert Journal.read_whole == []
+
+
 def test_a_check_that_took_long_is_not_repeated_at_once(index, journal, sidecar_path, monkeypatch):
     monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
     index(journal("one", note("Monday")))

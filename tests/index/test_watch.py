@@ -1,6 +1,6 @@
 """An index that follows its sources, in a separate process and in this one.
 
-Tests ``index/updater.py`` and ``index/freshness.py``.
+Tests ``index/watch.py``, ``index/updater.py`` and ``index/freshness.py``.
 """
 
 import os
@@ -21,7 +21,7 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import freshness, updater
 from datasette_bear_search.index import watch as index_watch
 from datasette_bear_search.index.run import indexer
-from datasette_bear_search.index.watch import Place, Watcher
+from datasette_bear_search.index.watch import Place, Task, Watcher
 from datasette_bear_search.sources.base import SourceConfig
 from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import edit, folder_state
@@ -49,7 +49,7 @@ def watching_of(sidecar_path, monkeypatch):
     def watch(*configs: SourceConfig) -> Iterator[Watcher]:
         embedder = registry.get_embedder(TINY)
         indexer.update(sidecar_path, configs, embedder)
-        watcher = Watcher(sidecar_path, configs, embedder)
+        watcher = Watcher(sidecar_path, Task(configs, TINY))
         with running(watcher.run, end=watcher.stop):
             yield watcher
 
@@ -247,4 +247,4 @@ def test_the_process_ends_quietly_if_the_server_ends_before_it_has_begun():
     ],
 )
 def test_progress_names_all_sources_and_a_share(found, done, expected):
-    assert updater.progress(found, done).endswith(expected)
+    assert index_watch.progress(found, done).endswith(expected)

@@ -51,7 +51,6 @@ READING = (
     *("search/planning", "search/redaction", "search/results"),
 )
 OTHERS = {
-    "search/planning/dictionary.py",  # looks up a word
     "sources/folders/git_dates.py",  # reads what git prints
     "sources/formats/pdf.py",  # another process, which ends after 20 s
     "search/results/facets.py",  # counts in SQL

@@ -249,7 +249,7 @@ def plugin_with(hook: str) -> dict:
 def test_the_reranker_in_the_documentation_is_one():
     reranker = plugin_with("bear_search_register_rerankers")["bear_search_register_rerankers"]()[
         "longest"
-    ](None)
+    ]()
     assert reranker.score("roof", ["a", "abc"]) == [1, 3]
 
 

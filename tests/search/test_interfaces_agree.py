@@ -158,7 +158,7 @@ class Rerankers:
 
     @hookimpl
     def bear_search_register_rerankers(self):
-        return {"longest": lambda embedder: Longest("longest")}
+        return {"longest": lambda: Longest("longest")}
 
 
 @pytest.fixture(scope="module")

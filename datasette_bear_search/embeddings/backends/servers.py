@@ -48,7 +48,6 @@ def factory_for(name: str) -> Callable[[], Embedder] | None:
 class _Served(Embedder):
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._full_name = name  # stays as it is, while choose() adds to the name
         self._model = name.partition(":")[2]
 
     @abstractmethod
@@ -60,7 +59,7 @@ class _Served(Embedder):
         for start in range(0, len(texts), BATCH):
             rows += self.request(texts[start : start + BATCH])
         sizes = {len(row) for row in rows}
-        if self._dimension and self.truncate_dim is None:
+        if self._dimension and self.choice.dimensions is None:
             sizes.add(self._dimension)
         if len(rows) != len(texts) or len(sizes) != 1:
             raise ModelUnavailable(
@@ -79,10 +78,10 @@ class _Served(Embedder):
         return True
 
     def _require_permission(self, whom: str) -> None:
-        if not is_remote_permitted(self._full_name):
+        if not is_remote_permitted(self.plain_name):
             raise ModelUnavailable(
-                f"{self._full_name} would send your notes and queries to {whom}. If you want "
-                f"that, set the environment variable {REMOTE_VARIABLE} to {self._full_name}"
+                f"{self.plain_name} would send your notes and queries to {whom}. If you want "
+                f"that, set the environment variable {REMOTE_VARIABLE} to {self.plain_name}"
             )
 
 
@@ -93,11 +92,11 @@ class ServerEmbedder(_Served):
         import httpx
 
         self._name, _, address = self._model.partition("@")
-        address = address or (OLLAMA if self._full_name.startswith("ollama:") else "")
+        address = address or (OLLAMA if self.plain_name.startswith("ollama:") else "")
         host = urlsplit(address).hostname if ADDRESS.fullmatch(address) else None
         if not host:
             raise ModelUnavailable(
-                f"{self._full_name[:200]} needs the server's address, such as "
+                f"{self.plain_name[:200]} needs the server's address, such as "
                 "openai:NAME@http://127.0.0.1:8080. Only a path that ends with /v1 may follow it."
             )
         is_here = host == "localhost"
@@ -152,7 +151,7 @@ class ServerEmbedder(_Served):
         remedy = ""
         if response.status_code in (401, 403):
             remedy = f" Put its key into the environment variable {KEY_VARIABLE}."
-        elif response.status_code == 404 and self._full_name.startswith("ollama:"):
+        elif response.status_code == 404 and self.plain_name.startswith("ollama:"):
             remedy = f" Get the model: ollama pull {self._name}"
         message = f"{first_line(Exception(message))} ({response.status_code})"
         return f"The server at {self._address} answers: {message}.{remedy}"
@@ -170,7 +169,7 @@ class LlmEmbedder(_Served):
             self._llm = llm.get_embedding_model(self._model)
         except ImportError as error:
             raise ModelUnavailable(
-                f"{self._full_name} needs the Python package llm. Install it: pip install llm"
+                f"{self.plain_name} needs the Python package llm. Install it: pip install llm"
             ) from error
         if self._llm.needs_key:
             self._require_permission(f"the makers of {self._model}")

@@ -176,9 +176,8 @@ def is_locked(path: Path, *, wait: float = LOCK_SECONDS) -> bool:
 
 def is_sidecar(path: str | Path) -> bool:
     """Return whether the file at ``path`` has the application id of an index file."""
-    with suppress(OSError, sqlite3.Error):
-        undo_half_a_commit(Path(path))
-        return application_id(Path(path)) == APPLICATION_ID
+    with suppress(SidecarError):
+        return is_made(Path(path))
     return False
 
 

@@ -97,11 +97,7 @@ def foreign_languages(connection: sqlite3.Connection) -> frozenset[str]:
 def model_offer(connection: sqlite3.Connection) -> str | None:
     """Return the offer of another model if this one doesn't know the library's main language."""
     main = next(iter(language_shares(connection)), None)
-    if (
-        main is None
-        or main not in foreign_languages(connection)
-        or get_meta(connection, NEXT_MODEL)
-    ):
+    if main not in foreign_languages(connection) or get_meta(connection, NEXT_MODEL):
         return None
     size = next(each.megabytes for each in CHOICES if each.model == MULTILINGUAL_MODEL)
     install = registry.missing_package(MULTILINGUAL_MODEL)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...notes import Link, LinkedFile, Note, Tag, files_of, fold_tag, text_hash
 from ...sources.base import Source, SourceConfig
-from ...sqlite import Value, in_statements, insert_rows, sqlite3
+from ...sqlite import IGNORE, Value, insert_rows, sqlite3
 from ...text.markdown import breaks_are_soft
 from ..run.chunking import Passage, line_hashes, passages
 from ..run.language_detection import detect
@@ -19,7 +19,6 @@ from . import nearest, schema
 from .metadata import LANGUAGES, get_number, json_value, set_meta
 from .passages import (
     MAX_TEMPLATE,
-    STORED_COLUMNS,
     max_tokens,
     passage_rows,
     remove_passages,
@@ -28,7 +27,6 @@ from .passages import (
     shared_lines,
     write_lines,
 )
-from .schema import LINES
 from .spellings import update_spellings
 
 # Key in meta: the highest id that a note has had.
@@ -55,7 +53,7 @@ _STORED = f"select {', '.join(COLUMNS)} from notes where id = ?"
 
 class NoteRows(NamedTuple):
     note: Note
-    values: Mapping[str, Value]  # of COLUMNS
+    values: dict[str, Value]  # of COLUMNS; without the language if the text is the same
     # Derived from title and body; None if neither has changed.
     cut: Sequence[Passage] | None = None
     lines: Collection[int] = ()  # hashes
@@ -180,122 +178,65 @@ def keys_with_tags(connection: sqlite3.Connection, config: SourceConfig) -> set[
     return {key for key, folded in found if f"{folded}/".startswith(never)}
 
 
-def insert(
+def write(
     connection: sqlite3.Connection,
     source_name: str,
-    notes: Sequence[Note],
+    notes: Sequence[tuple[int | None, Note]],
     known_ids: Mapping[tuple[str, str], int] = {},
 ) -> None:
-    """Store notes that aren't in the index file yet.
+    """Store new notes and new versions of stored ones, whose passages may keep their vectors.
 
-    :param known_ids: earlier ids of notes, by source and key
+    :param notes: each with its id, None if it is new
+    :param known_ids: earlier ids of new notes, by source and key
     """
+    sql = "select title, body, language from notes where id = ?"
+    stored = {note_id: row_of(connection, sql, note_id) for note_id, _ in notes if note_id}
     [last] = connection.execute("select coalesce(max(id), 0) from notes").fetchone()
     # Don't reuse the ids of removed notes: other programs may still refer to them.
     new_ids = count(max(last, int(get_number(connection, LAST_ID) or 0)) + 1)
-    tokens = max_tokens(connection)
-    new = [
-        (known_ids.get((source_name, item.note.key)) or next(new_ids), item)
-        for item in note_rows(source_name, notes, tokens)
-    ]
-    set_meta(connection, **{LAST_ID: next(new_ids) - 1})
-    rows = [(note_id, *item.values.values()) for note_id, item in new]
-    insert_rows(connection, "notes", ("id", *COLUMNS), rows)
-    _write_relations(connection, new)
-    shared = shared_lines(connection).keys()
-    rows = [
-        (note_id, *row)
-        for note_id, item in new
-        for row in passage_rows(item.cut or (), shared, item.note.body)
-    ]
-    insert_rows(connection, "passages", STORED_COLUMNS, rows)
-
-
-def update(
-    connection: sqlite3.Connection, source_name: str, notes: Sequence[tuple[int, Note]]
-) -> None:
-    """Replace notes by new versions. Passages with the same text keep their vectors."""
-    tokens, shared = max_tokens(connection), shared_lines(connection).keys()
-    stored = {
-        note_id: dict(zip(COLUMNS, row_of(connection, _STORED, note_id))) for note_id, _ in notes
-    }
     same_text: list[tuple[int, Note]] = []
     new_text: list[tuple[int, Note]] = []
-    for note_id, note in notes:
-        old = stored[note_id]
-        is_same = (note.title, note.body) == (old["title"], old["body"])
+    for known_id, note in notes:
+        note_id = known_id or known_ids.get((source_name, note.key)) or next(new_ids)
+        is_same = stored.get(note_id, ())[:2] == (note.title, note.body)
         (same_text if is_same else new_text).append((note_id, note))
-    changed: list[tuple[int, NoteRows]] = []
-    for some, most in ((same_text, None), (new_text, tokens)):
-        made = note_rows(source_name, [note for _, note in some], most)
-        changed += [(note_id, item) for (note_id, _), item in zip(some, made)]
-    # Set only columns that differ, or FTS5 would index the whole text again.
-    differing = {
-        note_id: {it: value for it, value in new.values.items() if value != stored[note_id][it]}
-        for note_id, new in changed
-    }
-    _set_columns(connection, differing)
-    connection.executemany(
-        "update or replace judgments set key = ? where source = ? and key = ?",
-        (
-            (values["key"], stored[note_id]["source"], stored[note_id]["key"])
-            for note_id, values in differing.items()
-            if "key" in values
-        ),
-    )
+    set_meta(connection, **{LAST_ID: next(new_ids) - 1})
+    made: list[tuple[int, NoteRows]] = []
+    for some, tokens in ((same_text, None), (new_text, max_tokens(connection))):
+        items = note_rows(source_name, [note for _, note in some], tokens)
+        made += [(note_id, item) for (note_id, _), item in zip(some, items)]
+    rows = []
+    for note_id, item in made:
+        if item.cut is None:
+            item.values["language"] = stored[note_id][2]
+        rows.append((note_id, *item.values.values()))
+    changes = ", ".join(f"{column} = excluded.{column}" for column in COLUMNS)
+    conflict = f"on conflict (id) do update set {changes}"
+    insert_rows(connection, "notes", ("id", *COLUMNS), rows, conflict)
+    shared = shared_lines(connection).keys()
     cut = {
-        note_id: passage_rows(new.cut, shared, new.note.body)
-        for note_id, new in changed
-        if new.cut is not None
+        note_id: passage_rows(item.cut, shared, item.note.body)
+        for note_id, item in made
+        if item.cut is not None
     }
     replace_passages(connection, cut)
-    _remove_relations(connection, [note_id for note_id, _ in changed])
-    _remove_relations(connection, [*cut], [LINES])
-    _write_relations(connection, changed)
-
-
-def _set_columns(connection: sqlite3.Connection, notes: Mapping[int, Mapping[str, Value]]) -> None:
-    by_columns: dict[tuple[str, ...], list[tuple[Value, ...]]] = {}
-    for note_id, values in notes.items():
-        by_columns.setdefault(tuple(values), []).append((note_id, *values.values()))
-    by_columns.pop((), None)
-    for columns, rows in by_columns.items():
-        set_columns = ", ".join(f"{column} = new.{column}" for column in columns)
-        for places, bound in in_statements(rows, 1 + len(columns)):
-            connection.execute(
-                f"""
-                with new (id, {", ".join(columns)}) as (values {places})
-                update notes set {set_columns} from new where notes.id = new.id
-                """,
-                bound,
-            )
+    write_lines(connection, [(note_id, item.lines) for note_id, item in made if note_id in cut])
+    for table in ("note_tags", "links", schema.FILES):
+        sql = f"delete from {table} where note_id in (select value from json_each(?))"
+        connection.execute(sql, [_json([*stored])])
+    _write_relations(connection, [(note_id, item.note) for note_id, item in made])
 
 
 def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:
     """Remove notes and everything derived from them."""
-    note_ids = list(note_ids)
-    _remove_relations(connection, note_ids, [*_RELATIONS, LINES])
+    ids = _json([*note_ids])
     gone = "in (select value from json_each(?))"
-    rows = connection.execute(f"select id from passages where note_id {gone}", [_json(note_ids)])
+    rows = connection.execute(f"select id from passages where note_id {gone}", [ids])
     remove_passages(connection, [passage_id for (passage_id,) in rows.fetchall()])
     # If this run dies now, the next won't know these notes. It has to read those that link to them.
     sql = f"select note_id from links where target_id {gone}"
-    connection.execute(f"update notes set stamp = '' where id in ({sql})", [_json(note_ids)])
-    for table, column in (("links", "target_id"), ("notes", "copy_of")):
-        sql = f"update {table} set {column} = null where {column} {gone}"
-        connection.execute(sql, [_json(note_ids)])
-    connection.execute(f"delete from notes where id {gone}", [_json(note_ids)])
-
-
-_RELATIONS = ("note_tags", "links", schema.FILES)
-
-
-def _remove_relations(
-    connection: sqlite3.Connection, note_ids: Sequence[int], tables: Sequence[str] = _RELATIONS
-) -> None:
-    for table in tables:
-        sql = f"delete from {table} where note_id in (select value from json_each(?))"
-        connection.execute(sql, [json.dumps(note_ids)])
+    connection.execute(f"update notes set stamp = '' where id in ({sql})", [ids])
+    connection.execute(f"delete from notes where id {gone}", [ids])
 
 
 def relink(connection: sqlite3.Connection, source: Source) -> None:
@@ -345,16 +286,14 @@ def relate(connection: sqlite3.Connection) -> None:
     update_spellings(connection)
 
 
-def _write_relations(connection: sqlite3.Connection, new: Sequence[tuple[int, NoteRows]]) -> None:
-    write_lines(connection, ((note_id, item.lines) for note_id, item in new if item.lines))
-    notes = [(note_id, item.note) for note_id, item in new]
+def _write_relations(connection: sqlite3.Connection, notes: Sequence[tuple[int, Note]]) -> None:
     names = {tag.name: fold_tag(tag.name) for _, note in notes for tag in note.tags}
-    insert_rows(connection, "tags", ("name", "folded"), list(names.items()), "insert or ignore")
+    insert_rows(connection, "tags", ("name", "folded"), list(names.items()), IGNORE)
     sql = "select name, id from tags where name in (select value from json_each(?))"
     ids = dict(connection.execute(sql, [_json([*names])]).fetchall())
     rows = [(note_id, ids[tag.name], tag.pinned) for note_id, note in notes for tag in note.tags]
     columns = ("note_id", "tag_id", "pinned")
-    insert_rows(connection, "note_tags", columns, rows, "insert or ignore")
+    insert_rows(connection, "note_tags", columns, rows, IGNORE)
     links = [(note_id, link.key, link.title) for note_id, note in notes for link in note.links]
     insert_rows(connection, "links", ("note_id", "target_key", "title"), links)
     files = [

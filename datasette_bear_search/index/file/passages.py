@@ -62,7 +62,6 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
     note_ids = [note_id for (note_id,) in connection.execute("select id from notes")]
     has_other_lines = bool(note_ids) and not stored.startswith(f"{PASSAGE_VERSION}/")
     if has_other_lines:
-        connection.execute(f"delete from {LINES}")
         set_meta(connection, links_to_resolve="yes")
     _cut_again(connection, note_ids, shared_lines(connection).keys(), with_lines=has_other_lines)
 
@@ -187,7 +186,8 @@ def write_lines(
     connection: sqlite3.Connection, lines: Iterable[tuple[int, Collection[int]]]
 ) -> None:
     rows = [(note_id, array("q", hashes).tobytes()) for note_id, hashes in lines]
-    insert_rows(connection, LINES, ("note_id", "hashes"), rows)
+    change = "on conflict (note_id) do update set hashes = excluded.hashes"
+    insert_rows(connection, LINES, ("note_id", "hashes"), rows, change)
 
 
 # The cast and the condition matter only in a damaged file.

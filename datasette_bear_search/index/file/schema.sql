@@ -46,7 +46,7 @@ create table notes (
   fingerprint text,
   stamp text,
   text_hash text,
-  copy_of integer references notes(id),
+  copy_of integer references notes(id) on delete set null,
   attachment_names text,  -- a JSON array, in the order of their texts
   has_link integer,
   attachments text,
@@ -109,7 +109,10 @@ create trigger notes_ad after delete on notes begin
 end
 
 -- Pinning a note must not index its text again.
-create trigger notes_au after update of title, body, tags, attachments, language on notes begin
+create trigger notes_au after update of title, body, tags, attachments, language on notes
+when (new.title, new.body, new.tags, new.attachments, new.language)
+  is not (old.title, old.body, old.tags, old.attachments, old.language)
+begin
   insert into notes_fts (notes_fts, rowid, title, body, tags, attachments)
   values ('delete', old.id, {OLD_INDEXED});
   insert into _words (_words, rowid, title, body, tags, attachments)
@@ -129,7 +132,7 @@ create unique index idx_tags_name on tags (name)
 create index idx_tags_folded on tags (folded)
 
 create table note_tags (
-  note_id integer references notes(id),
+  note_id integer references notes(id) on delete cascade,
   tag_id integer references tags(id),
   pinned integer,
   primary key (note_id, tag_id)
@@ -139,8 +142,8 @@ create index idx_note_tags_tag_id on note_tags (tag_id)
 
 create table links (
   id integer primary key,
-  note_id integer references notes(id),
-  target_id integer references notes(id),
+  note_id integer references notes(id) on delete cascade,
+  target_id integer references notes(id) on delete set null,
   target_key text,
   title text
 )
@@ -151,7 +154,7 @@ create index idx_links_target_id on links (target_id)
 
 create table _files (
   id integer primary key,
-  note_id integer references notes(id),
+  note_id integer references notes(id) on delete cascade,
   target text,
   place text,
   stamp text
@@ -212,7 +215,7 @@ create trigger passages_u_new after update of text on passages when new.text is 
 end
 
 create table _lines (
-  note_id integer primary key,
+  note_id integer primary key references notes(id) on delete cascade,
   hashes blob
 )
 
@@ -240,3 +243,7 @@ create table judgments (
 )
 
 create unique index idx_judgments_query_source_key on judgments (query, source, key)
+
+create trigger notes_moved after update of key on notes when new.key is not old.key begin
+  update or replace judgments set key = new.key where source = old.source and key = old.key;
+end

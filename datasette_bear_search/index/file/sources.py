@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ...notes import local_minute
 from ...sources.base import Source, SourceConfig
 from ...sources.formats.dates import timestamp_from_seconds
 from ...sqlite import sqlite3
+from . import database
 from .metadata import get_meta, json_value, set_meta
 from .notes import remove
 
@@ -48,6 +51,14 @@ class StoredSource:
             every = self.config.options["every"]
             says += f" Read every {every}, next on {local_minute(self.next_try)}."
         return says.strip()
+
+
+def sources_at(path: Path) -> dict[str, StoredSource]:
+    """Return the sources in the index at a path by name; none if there is no index yet."""
+    if not database.is_made(path):
+        return {}
+    with closing(database.connect(path)) as connection:
+        return read_sources(connection)
 
 
 def read_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:

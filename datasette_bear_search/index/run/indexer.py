@@ -82,26 +82,22 @@ def update(
             configs = [config for name, config in wanted.items() if name not in remove]
             rebuild = True
         snapshots = _read_all(connection, configs, stored, report, hooks, rebuild=rebuild, yes=yes)
-        if is_older and report.failures:
-            source, message, _ = report.failures[0]
-            raise database.SidecarError(
-                "An earlier version of datasette-bear-search made the index. It has to be made "
-                f"anew, for which all of its sources have to be read, but {source} can't be read: "
-                f"{message} If it is gone for good, take it out of the index with: "
-                f"datasette bear-index --remove {source}"
-            )
+        known_ids: dict[tuple[str, str], int] = {}
         if connection is None:
             if not snapshots and report.failures:
                 return report  # without leaving an empty file behind
             connection = cleanup.enter_context(database.open_for_writing(path))
-        if rebuild and report.failures:
-            report.notices.append(
-                "Nothing was rebuilt, because the notes of a source that can't be read would be "
-                "lost. Fix it, or take it out first: datasette bear-index --remove "
-                f"{report.failures[0].source}"
+        elif rebuild and report.failures:
+            source, message, _ = report.failures[0]
+            why = "Nothing was rebuilt"
+            if is_older:
+                why = "An earlier version made the index, so it has to be made anew"
+            raise database.SidecarError(
+                f"{why}. That takes reading all sources, and {source} can't be read: {message} "
+                f"If it is gone for good, take it out first: datasette bear-index --remove {source}"
             )
-            snapshots = []
-        known_ids = empty(connection) if rebuild and not report.failures else {}
+        elif rebuild:
+            known_ids = empty(connection)
         if embedder is not None:
             _remember_model(connection, embedder.name)
         text = TextRun(connection, report, hooks, known_ids, {} if yes else stored)

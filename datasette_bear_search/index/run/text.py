@@ -141,7 +141,8 @@ class TextRun:
             for snapshot, change in diffs:
                 stored_notes.relink(connection, snapshot.source)
                 locked = [each for each in (*change.changed, *change.moved) if each[1].encrypted]
-                stored_notes.update(connection, snapshot.config.name, locked)
+                if locked:
+                    stored_notes.write(connection, snapshot.config.name, locked)
                 encrypted += len(locked)
                 # Without its state, so that the next run reads it again if this one dies too early.
                 self._write_source(snapshot, state="")
@@ -178,11 +179,8 @@ class TextRun:
         for batch in _commits(
             chain(added, changed), self.hooks.notes_per_commit or NOTES_PER_COMMIT
         ):
-            fresh = [note for note_id, note in batch if note_id is None]
-            stored = [(note_id, note) for note_id, note in batch if note_id is not None]
             with transaction(connection):
-                stored_notes.insert(connection, source_name, fresh, self.known_ids)
-                stored_notes.update(connection, source_name, stored)
+                stored_notes.write(connection, source_name, batch, self.known_ids)
             self.hooks.on_commit()
 
 

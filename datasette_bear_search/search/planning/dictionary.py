@@ -1,4 +1,4 @@
-"""The words of twelve languages, so that none of them counts as mistyped."""
+"""The words of twelve languages and many names, so that none of them counts as mistyped."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from importlib.util import find_spec
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
+from ...embeddings.files import bundled_folder
 from ...processes import user_folder, write_file
 
 
 def has_word(word: str) -> bool:
-    """Return whether a dictionary of one of twelve languages has the word."""
+    """Return whether the word is in the dictionary of a language, or in the bundled model's."""
     found, wanted = hashes(), _hash(word)
     at = bisect_left(found, wanted)
     return at < len(found) and found[at] == wanted
@@ -43,7 +44,8 @@ def _content_of_dictionaries() -> str:
     # Not the package's version: to import importlib.metadata takes longer than all of this.
     package = Path(find_spec("spellchecker").origin)  # type: ignore[union-attr, arg-type]
     files = sorted((each.name, each.stat().st_size) for each in package.parent.rglob("*.gz"))
-    return blake2b(repr(files).encode(), digest_size=8).hexdigest()
+    about = repr((files, bundled_folder() is not None))
+    return blake2b(about.encode(), digest_size=8).hexdigest()
 
 
 def _hashes_of_words() -> array[int]:
@@ -52,6 +54,8 @@ def _hashes_of_words() -> array[int]:
     words: set[str] = set()
     for language in SpellChecker.languages():
         words.update(SpellChecker(language).word_frequency.keys())
+    if folder := bundled_folder():  # its vocabulary has names, too
+        words.update((folder / "vocab.txt").read_text(encoding="utf-8").split())
     return array("Q", sorted(map(_hash, words)))
 
 

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-from ...embeddings import registry
 from ...index.file import database, metadata
 from ...index.file.schema import SPELLINGS, WORD_INDEX, WORD_VOCABULARY
 from ...sqlite import sqlite3
@@ -73,15 +72,14 @@ def correction(
 
     These are the words with the fewest edits (Damerau-Levenshtein distance) without accents. One is
     sure if it is the only one, a slip away from the typed word, and that is no word in any
-    language: no token of the model, not in a dictionary, no name (capitalized, unlike the other).
+    language: not in a dictionary, no name (capitalized, unlike the other).
     """
     word = folding.normalized(word)
     edits = next((edits for length, edits in MAX_EDITS if len(word) >= length), 0)
     if not edits or not re.fullmatch(r"[^\W\d_]+", word):
         return None
     lower = word.lower()
-    model = metadata.get_meta(connection, "model")
-    is_word = registry.is_token(model, lower) or dictionary.has_word(lower)
+    is_word = dictionary.has_word(lower)
     if has_notes and is_word:
         return None
     # Importing it takes milliseconds, and only words that no note has need it.

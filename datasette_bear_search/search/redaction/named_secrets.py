@@ -79,22 +79,6 @@ _USER = re.compile(
     r"\s[\"']?(?:-u|--user|--proxy-user)[ \t=]{0,3}[\"']?[^\s:\"']{1,64}:([^\s\"']{1,200})"
 )
 _ENDING = re.compile("[a-zα-ωа-яёіა-ჰ]{0,4}")  # "Passwörter", "пароля"
-# What has to stand around names that mean other things, too.
-_CONDITIONS = {
-    "key": re.compile(
-        r"(?<![^\W_])(?:api|access|account|auth|secret|private|encryption|recovery|wpa2?|wlan|wi-?fi)"
-        r"[ _-]?keys?(?![^\W_])"
-    ),
-    "secret": re.compile(r"(?<![^\W_])(?:client[ _-]?)?secrets?(?![^\W_])"),
-    "token": re.compile(
-        r"(?<![^\W_])(?:(?:access|api|auth|bearer|refresh)[ _-]?)?tokens?(?![^\W_])"
-    ),
-    "pass": re.compile(r"pass[ \t]{0,3}[:=|\n]"),
-    **dict.fromkeys(
-        ("schlussel", "schluessel"),
-        re.compile(r"(?:api|wlan|wifi|wpa2?|netzwerk|sicherheits|zugangs|geheim)[ -]?schlu"),
-    ),
-}
 
 # Values that aren't passwords but refer to one: a variable, a call, an address, a path, an app, a
 # placeholder, or a rule ("8-character").
@@ -196,8 +180,8 @@ def _passwords(folded: str, names: dict[str, set[str]]) -> Spans:
     parts = _places(folded, names["parts"], in_words=True)
     for start, end in (*parts, *_places(folded, names["passwords"])):
         name = folded[start:end]
-        condition = _CONDITIONS.get(name)
-        if not condition or condition.search(folded, max(0, start - 12), end + 4):
+        condition = described()["around"].get(name)
+        if not condition or re.compile(condition).search(folded, max(0, start - 12), end + 4):
             ending = _ENDING.match(folded, end) if len(name) > 4 else None
             yield start, ending.end() if ending else end
 

@@ -14,7 +14,6 @@ from itertools import count
 from typing import NamedTuple
 
 from ...embeddings.base import ModelUnavailable
-from ...embeddings.registry import get_embedder
 from ...embeddings.rerankers import Reranker, get_reranker
 from ...index.file import database
 from ..ranking.statement import Ranking
@@ -47,10 +46,9 @@ class Reranked(NamedTuple):
     notice: str | None
 
 
-def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None) -> Reranker | None:
+def reranker_for(ranking: Ranking, cross_encoder: str | None) -> Reranker | None:
     """Return the reranker to use, if one is requested and the order is by relevance.
 
-    :param model: the index's embedding model
     :param cross_encoder: the model to use for ``cross-encoder``, if not the default one
     """
     if ranking.rerank is None or ranking.sort != "relevance":
@@ -58,7 +56,7 @@ def reranker_for(ranking: Ranking, model: str | None, cross_encoder: str | None)
     name = ranking.rerank
     if name == "cross-encoder" and cross_encoder:
         name = f"{name}:{cross_encoder}"
-    return get_reranker(name, get_embedder(model) if model else None)
+    return get_reranker(name)
 
 
 def reranked_window(size: int, offset: int) -> tuple[int, int]:

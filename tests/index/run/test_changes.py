@@ -466,7 +466,7 @@ def test_the_python_api_says_which_notes_stay(sudden, sidecar_path, stored):
 
 def test_watching_reads_again_before_many_notes_leave(sudden, sidecar_path, stored, later):
     configs = [source.config for source in Library(sidecar_path).sources().values()]
-    watcher = watch.Watcher(sidecar_path, configs, None)
+    watcher = watch.Watcher(sidecar_path, watch.Task(configs, None))
     for _ in range(2):
         assert watcher._update(["notes"]) == ["notes"]  # so that it is read again soon
     assert len(stored()) == 31

@@ -85,12 +85,12 @@ def test_several_batches_give_the_same_index_as_one(tmp_path, config, monkeypatc
 def test_a_long_note_ends_its_batch(tmp_path, config, monkeypatch):
     monkeypatch.setattr(text_run, "CHARACTERS_PER_COMMIT", 1)
     sizes = []
-    insert = stored_notes.insert
+    write = stored_notes.write
     monkeypatch.setattr(
         stored_notes,
-        "insert",
+        "write",
         lambda connection, source, notes, ids: (
-            sizes.append(len(notes)) or insert(connection, source, notes, ids)
+            sizes.append(len(notes)) or write(connection, source, notes, ids)
         ),
     )
     indexer.update(tmp_path / "notes.db", [config], None)
@@ -109,7 +109,7 @@ def test_between_commits_others_may_write_and_find_what_is_there(tmp_path, confi
     assert found == [*range(2, NUMBER, 2), NUMBER]
 
 
-@pytest.mark.parametrize(("where", "call"), [("insert", 3), ("passage_rows", 4)])
+@pytest.mark.parametrize(("where", "call"), [("write", 3), ("passage_rows", 4)])
 def test_a_run_that_dies_between_batches_is_completed_by_the_next(
     tmp_path, config, small_batches, monkeypatch, where, call
 ):

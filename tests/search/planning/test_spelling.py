@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 
+from datasette_bear_search.embeddings.files import bundled_folder
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query.query import parse
 from datasette_bear_search.search.planning import dictionary, spelling
@@ -123,6 +124,12 @@ def test_a_typo_with_the_stem_of_a_word_of_the_notes_is_offered_that_word(
 )
 def test_dictionaries_have_words_of_many_languages(words):
     assert [word for word in words.split() if not dictionary.has_word(word)] == []
+
+
+@pytest.mark.skipif(bundled_folder() is None, reason="the bundled model isn't installed")
+def test_names_that_the_bundled_model_knows_are_words():
+    words = "everton shenzhen takahashi evertn"
+    assert [word for word in words.split() if not dictionary.has_word(word)] == ["evertn"]
 
 
 def test_dictionaries_stay_on_this_machine_for_the_next_process(monkeypatch, tmp_path):

@@ -184,7 +184,7 @@ def test_nobody_waits_for_a_model_that_is_still_loading(monkeypatch):
 
 def test_an_unknown_name_gives_an_error_that_lists_the_known_ones():
     with pytest.raises(ValueError, match=r"cross-encoder, cross-encoder:MODEL, not 'none'"):
-        get_reranker("none", None)
+        get_reranker("none")
 
 
 @pytest.mark.skipif(not find_spec("sentence_transformers"), reason="needs sentence-transformers")
@@ -192,7 +192,7 @@ def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, mo
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     # The error must come before the library is imported, which takes seconds.
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    reranked = rerank(hits(3), "query", get_reranker("cross-encoder", None), wait=None)
+    reranked = rerank(hits(3), "query", get_reranker("cross-encoder"), wait=None)
     assert (ids(reranked.hits), reranked.notice) == (
         [1, 2, 3],
         "These notes weren't reranked. "
@@ -224,7 +224,7 @@ def tiny_cross_encoder(tmp_path_factory) -> str:
 
 
 def test_a_cross_encoder_in_a_folder_reranks(tiny_cross_encoder):
-    reranker = get_reranker(f"cross-encoder:{tiny_cross_encoder}", None)
+    reranker = get_reranker(f"cross-encoder:{tiny_cross_encoder}")
     reranked = rerank(hits(5), "tap", reranker, wait=None, seconds=30)
     assert reranked.notice is None
     assert sorted(ids(reranked.hits)) == [1, 2, 3, 4, 5]
@@ -256,8 +256,8 @@ class Plugin:
 
     @hookimpl
     def bear_search_register_rerankers(self):
-        broken = lambda embedder: {}["no such key"]  # noqa: E731
-        return {"longest": lambda embedder: Longest("longest"), "broken": broken}
+        broken = lambda: {}["no such key"]  # noqa: E731
+        return {"longest": lambda: Longest("longest"), "broken": broken}
 
 
 @contextmanager
@@ -346,7 +346,7 @@ async def test_another_order_than_relevance_is_not_reranked(datasette):
 def measure(path, reranker):
     query_set = QuerySet("roofs", (JudgedQuery("1", "roof", {5: 1}),), 0)
     with open_sidecar(path) as connection:
-        loaded = evaluation.loaded_reranker(reranker, connection)
+        loaded = evaluation.loaded_reranker(reranker)
         others = {"rerank": evaluation.Run(connection, "hybrid", reranker=loaded)}
         return evaluation.evaluate(connection, query_set, ["keyword", "hybrid"], others=others)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import subprocess
@@ -29,6 +28,7 @@ from datasette_bear_search.embeddings.names import (
 )
 from datasette_bear_search.index import updater as index_updater
 from datasette_bear_search.index.file import database, metadata, sources
+from datasette_bear_search.index.watch import Watcher
 from datasette_bear_search.sources import registry
 from datasette_bear_search.sources.bear import LOCATIONS
 from datasette_bear_search.web.pages import first_run
@@ -259,15 +259,13 @@ def test_the_present_model_is_used_if_the_chosen_one_cannot_be_had(home, monkeyp
         raise offline
 
     monkeypatch.setattr(files, "check_hub", check_hub)
-    path, answers, told = home / "notes.db", io.BytesIO(), []
+    path, told = home / "notes.db", []
     task = _task(path, None, [str(home / LOCATIONS[0])], MULTILINGUAL_MODEL)
     assert (task.model, task.fallback) == (MULTILINGUAL_MODEL, TINY)
-    worker = index_updater._Worker(path, task, answers, SimpleNamespace(value=0.0))
-    monkeypatch.setattr(worker, "_wait", worker.stop)
-    worker.run()
-    answers.seek(0)
-    while activity := index_updater._read(answers):
-        told.append(activity)
+    get_model = partial(index_updater._idle_model, SimpleNamespace(value=0.0))
+    watcher = Watcher(path, task, told.append, get_model)
+    monkeypatch.setattr(watcher, "_wait", watcher.stop)
+    watcher.run()
     assert f"Downloading the model {MULTILINGUAL_MODEL}" in " ".join(each.doing for each in told)
     assert told[-1].problems == {"": f"The hub can't be reached. Until then, {TINY} is used."}
     with closing(database.connect(path)) as connection:

@@ -696,7 +696,7 @@ async def test_unfinished_vectors_give_a_notice(datasette, sidecar_path):
 
 
 async def test_changes_since_indexing_are_counted(datasette, library, sidecar_path, monkeypatch):
-    monkeypatch.setattr(freshness, "SECONDS_BETWEEN_COUNTS", 0)
+    monkeypatch.setattr(freshness, "MAX_PAUSE", 0)
     monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
     assert (await answer(datasette, "q=roof"))["notices"] == []
     edit(library, "update ZSFNOTE set ZPINNED = 1 where ZTITLE in ('Lentil soup', 'Receipts')")

@@ -16,7 +16,7 @@ import pytest
 from datasette.app import Datasette
 
 from datasette_bear_search.index.file import database
-from datasette_bear_search.index.updater import Activity
+from datasette_bear_search.index.watch import Activity
 from datasette_bear_search.search.notes.start_page import read_start_page
 from datasette_bear_search.web.requests import freshness
 from tests.support.bear_database import BearNote
@@ -103,7 +103,7 @@ async def test_changes_since_indexing_give_a_notice_with_the_command(
 ):
     from datasette_bear_search.index import freshness as source_freshness
 
-    monkeypatch.setattr(source_freshness, "SECONDS_BETWEEN_COUNTS", 0)
+    monkeypatch.setattr(source_freshness, "MAX_PAUSE", 0)
     monkeypatch.setattr(source_freshness, "SECONDS_TO_WAIT", 30, raising=False)
     await page(datasette)
     edit(library, "update ZSFNOTE set ZPINNED = 1 where ZTITLE = 'Garden plan'")

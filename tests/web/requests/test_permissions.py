@@ -27,7 +27,7 @@ from datasette_bear_search.agents.tools import TOOLS
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.run import indexer
-from datasette_bear_search.index.updater import Activity
+from datasette_bear_search.index.watch import Activity
 from datasette_bear_search.search import sql_search
 from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.web.datasette import metadata
