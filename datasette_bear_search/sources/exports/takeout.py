@@ -49,9 +49,7 @@ class Takeout(FileSource, Incremental):
             return True
         # A folder's name alone doesn't suffice: anybody may have a folder called Drive.
         if path.name != "Takeout" and "Takeout" not in (key.partition("/")[0] for key in inside):
-            if not inside or any(key.lower().endswith(file_source.MARKDOWN) for key in inside):
-                return False
-            found = first_files(location, lambda file: file.suffix == ".json")
+            found = first_files(location, lambda file: file.suffix == ".json") if inside else ()
             return any(len(content) < MEGABYTE and is_keep(content) for _, content in found)
         with ExitStack() as stack:
             return bool(cls(path)._items(stack, Counter()))
