@@ -15,9 +15,9 @@ from ..files import file_source
 from ..files.archive import LARGEST_NOTE, MEGABYTE, Archive, File
 from ..files.file_source import FileSource, first_files, open_archive, open_inner, paths_at
 from ..formats.dates import first_timestamp, timestamp_from_seconds
-from ..formats.documents import Page, parse_html, parse_word
+from ..formats.documents import parse_html, parse_word
 from ..formats.keep import is_keep, keep_note
-from ..formats.markdown_metadata import as_markdown, note_from_markdown
+from ..formats.markdown_metadata import ParsedText, as_markdown, note_from_markdown
 from ..formats.text import as_dict, decode, load_json
 from .mail import role_of, threads
 
@@ -174,7 +174,7 @@ def _document(key: str, item: _Item) -> tuple[Note, str]:
         page = parse_word(item.archive.read(file.key))
     else:
         body = decode(item.archive.read(file.key, largest=LARGEST_NOTE))
-        page = Page("", as_markdown(body) if file.suffix == ".txt" else body)
+        page = ParsedText("", as_markdown(body) if file.suffix == ".txt" else body)
         if file.suffix in (".html", ".htm"):
             page = parse_html(body)
     if item.info:

@@ -14,7 +14,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
@@ -23,7 +22,7 @@ from ..base import Items, SourceError, Unreadable
 from ..files.archive import DOCUMENTS, LARGEST_ARCHIVE, MEGABYTE, SOFTWARE, Archive, File
 from ..files.file_source import FileSource, is_zip, open_archive, open_inner
 from ..files.states import digest
-from ..folders import ParsedFile
+from ..folders import ParsedText
 from ..folders.links import LINKED
 from ..folders.markdown import HTML, SUFFIXES, MarkdownFolder
 from ..folders.obsidian import SETTINGS_FOLDER
@@ -77,11 +76,11 @@ class NotesZip(MarkdownFolder):
         ids = _ID.findall(file.key)
         return f"https://www.notion.so/{ids[-1]}" if ids else super()._url(file, title)
 
-    def _parse(self, file: File, text: str) -> ParsedFile:
+    def _parse(self, file: File, text: str) -> ParsedText:
         contents = self._contents
         name = contents.without_ids(file.name).removesuffix("_all")
         if file.suffix == TABLE_SUFFIX:
-            return ParsedFile(name, contents.as_markdown(file, text))
+            return ParsedText(name, contents.as_markdown(file, text))
         text = contents.without_ids(text)
         parsed = super()._parse(file._replace(key=contents.without_ids(file.key)), text)
         names = contents.columns.get(file.folder, ())
@@ -95,7 +94,7 @@ class NotesZip(MarkdownFolder):
             return parsed
         body = "\n".join(lines).lstrip("\n")
         found = self._with_properties(properties, "", parsed.title, body)
-        return replace(found, soft_breaks=parsed.soft_breaks)
+        return found._replace(soft_breaks=parsed.soft_breaks)
 
 
 class _Contents(Archive):

@@ -86,7 +86,8 @@ class File(NamedTuple):
     @property
     def name(self) -> str:
         """The name without folder and suffix, in Unicode's composed form."""
-        return composed(os.path.splitext(self.key.rpartition("/")[2])[0])
+        name = self.key.rpartition("/")[2]
+        return composed(name[: len(name) - len(self.suffix)])
 
     @property
     def suffix(self) -> str:

@@ -15,7 +15,7 @@ from ..files.archive import Archive, File
 from ..files.states import composed
 from ..formats.markdown_metadata import Metadata, suffix, without_code
 from ..formats.text import decode, word_lists
-from . import NoteFolder, ParsedFile, front_matter, org
+from . import NoteFolder, ParsedText, front_matter, org
 from .links import without_suffix
 
 SETTINGS_FOLDER = "logseq"
@@ -139,7 +139,7 @@ class LogseqGraph(NoteFolder):
         page = quote(self._link_name(file.key) if is_journal else title, safe="")
         return f"{NOTE_URL}{quote(self.graph, safe='')}?page={page}"
 
-    def _parse(self, file: File, text: str) -> ParsedFile:
+    def _parse(self, file: File, text: str) -> ParsedText:
         if file.suffix == org.SUFFIX:
             return org.parse(text, self._link_name(file.key))
         properties, body, problem = _page_properties(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +17,7 @@ from ..formats.documents import is_template, parse_html
 from ..formats.keep import is_page_of_keep
 from ..formats.markdown_metadata import suffix
 from ..formats.text import decode
-from . import NoteFolder, ParsedFile, front_matter, has_files, org, tiddlywiki
+from . import NoteFolder, ParsedText, front_matter, has_files, org, tiddlywiki
 from .links import INDEX_NAMES
 
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
@@ -105,25 +104,24 @@ class MarkdownFolder(NoteFolder):
         is_org = suffix(key) == org.SUFFIX
         return org.names(text) if is_org else [tiddlywiki.split(text)[0].get("title", key)]
 
-    def _parse(self, file: File, text: str) -> ParsedFile:
-        name = file.name
+    def _parse(self, file: File, text: str) -> ParsedText:
+        name, end = file.name, file.suffix
         if name.lower() in INDEX_NAMES:
             name = composed(file.folder.rpartition("/")[2]) or name
-        if file.suffix == org.SUFFIX:
+        if end == org.SUFFIX:
             return org.parse(text, name)
-        if file.suffix == tiddlywiki.SUFFIX:
+        if end == tiddlywiki.SUFFIX:
             fields, body = tiddlywiki.split(text)
             return self._with_properties(fields, "", fields.get("title") or name, body)
-        if file.suffix in HTML:
+        if end in HTML:
             if is_template(text):
                 raise Unreadable("a template that a site is made from")
             page = parse_html(text)
-            says = (page.title or name, page.markdown, (), page.created, page.modified)
-            return ParsedFile(*says, page.has_image, page.problem)
-        if file.suffix not in MARKDOWN_SUFFIXES:
-            return ParsedFile(file.name, without_title_line(text, file.name))
+            return page._replace(title=page.title or name)
+        if end not in MARKDOWN_SUFFIXES:
+            return ParsedText(file.name, without_title_line(text, file.name))
         parsed = self._parse_markdown(file, text, file.name if self.names_are_titles else name)
-        return replace(parsed, soft_breaks=not self.names_are_titles)
+        return parsed._replace(soft_breaks=not self.names_are_titles)
 
     def _url(self, file: File, title: str) -> str | None:
         if not self.url:

@@ -13,7 +13,7 @@ from ..base import Unreadable
 from ..files.archive import Archive, File
 from ..files.states import composed
 from ..formats.text import as_dict, as_dicts, as_text, load_json
-from . import NoteFolder, ParsedFile
+from . import NoteFolder, ParsedText
 
 SETTINGS_FOLDER = ".obsidian"
 TRASH = ".trash"
@@ -92,7 +92,7 @@ class ObsidianVault(NoteFolder):
         path = quote(composed(file.key.removesuffix(".md")), safe="")
         return f"{NOTE_URL}{quote(self.vault, safe='')}&file={path}"
 
-    def _parse(self, file: File, text: str) -> ParsedFile:
+    def _parse(self, file: File, text: str) -> ParsedText:
         if file.suffix == CANVAS:
             return _parse_canvas(file, text)
         if _OF_EXCALIDRAW.match(text) and (drawing := _DRAWING.search(text)):
@@ -100,14 +100,14 @@ class ObsidianVault(NoteFolder):
         return self._parse_markdown(file, text, file.name)
 
 
-def _parse_canvas(file: File, text: str) -> ParsedFile:
+def _parse_canvas(file: File, text: str) -> ParsedText:
     # Keep the words on the cards, the names of groups, and links to notes and web pages.
     try:
         canvas = load_json(text.strip() or "{}")
     except Unreadable as error:
-        return ParsedFile(file.name, "", problem=f"{error}; it is found by its name only")
+        return ParsedText(file.name, "", problem=f"{error}; it is found by its name only")
     cards = map(_card, as_dicts(as_dict(canvas).get("nodes")))
-    return ParsedFile(file.name, "\n\n".join(filter(None, cards)))
+    return ParsedText(file.name, "\n\n".join(filter(None, cards)))
 
 
 def _card(node: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ import re
 
 from ..formats.markdown_metadata import IMAGES, suffix
 from ..formats.text import word_lists
-from . import ParsedFile, front_matter
+from . import ParsedText, front_matter
 
 SUFFIX = ".org"
 
@@ -50,7 +50,7 @@ def names(text: str) -> list[str]:
     return [*filter(None, (title, *aliases)), *ids]
 
 
-def parse(text: str, name: str) -> ParsedFile:
+def parse(text: str, name: str) -> ParsedText:
     """Parse a file; ``name`` is its title if the text has none."""
     file = _Lines()
     for line in _WRAPPED.sub(r"\1 \2", text).split("\n"):
@@ -63,7 +63,7 @@ def parse(text: str, name: str) -> ParsedFile:
     }
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(file.lines)).strip("\n")
     title = front_matter.first(properties, front_matter.TITLES)
-    return ParsedFile(
+    return ParsedText(
         _inline(title) or name,
         front_matter.as_list(properties) + body,
         list(dict.fromkeys(file.tags)),

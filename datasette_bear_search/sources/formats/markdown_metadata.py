@@ -80,6 +80,28 @@ class Metadata(NamedTuple):
         return {name: getattr(self, name) for name in names}
 
 
+class ParsedText(NamedTuple):
+    """What is parsed from the text of a file."""
+
+    title: str
+    body: str  # Markdown
+    tags: Sequence[str] = ()  # in addition to those in the body
+    created: str | None = None  # ISO 8601
+    modified: str | None = None
+    has_image: bool = False  # whether there is one in addition to those in the body
+    problem: str = ""  # what couldn't be read, for people
+    todos_open: int = 0  # in addition to those in the body
+    todos_done: int = 0
+    trashed: bool = False  # if the text says so
+    soft_breaks: bool = False  # whether a line break in a paragraph is a space
+    title_line: str = ""  # if it isn't in the body; its tags and links belong to the note
+
+    @property
+    def text(self) -> str:
+        """The body, with the title as a heading above it."""
+        return f"# {self.title}\n\n{self.body}" if self.title else self.body
+
+
 def extract_metadata(text: str) -> Metadata:
     """Return the metadata of a Markdown text, ignoring what is in code."""
     prose, has_code = without_code(text)
