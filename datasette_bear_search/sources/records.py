@@ -196,11 +196,12 @@ class JSONFile(Records):
         """
         super().__init__(location, name, **options)
         wanted = "names of notes' fields with those in the file, such as {key: id, body: text}"
-        is_valid = isinstance(fields, Mapping) and {"key", "body"} <= fields.keys()
-        checked_option("fields", fields, is_valid, f"{wanted}; key and body are needed")
-        names = ", ".join((*NEEDED, *OPTIONAL))
-        is_valid = set(fields) <= {*NEEDED, *OPTIONAL}
-        checked_option("fields", [*fields], is_valid, f"names out of {names}")
+        names = {*NEEDED, *OPTIONAL}
+        is_valid = isinstance(fields, Mapping) and {"key", "body"} <= fields.keys() <= names
+        listed = (
+            f"key and body are needed, others are names out of {', '.join((*NEEDED, *OPTIONAL))}"
+        )
+        checked_option("fields", fields, is_valid, f"{wanted}: {listed}")
         self.fields = {field: checked_texts(field, fields[field], wanted) for field in fields}
         self.items = checked_texts("items", items, "where a file has the notes, such as entries")
         self._settings += (self.fields, self.items)

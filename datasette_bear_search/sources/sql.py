@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +66,12 @@ class SQLQuery(Records):
 
 # Parts of SQLite's and Python's messages about statements → what to tell people.
 _ADVICE = {
-    "interrupted": "The query of {path} took longer than {seconds:g} seconds. Make it faster, or"
-    " raise time_limit.",
-    "too big": "The query of {path} makes texts that are too long. Leave them out, or cut them with"
+    "too big": "The query of {file} makes texts that are too long. Leave them out, or cut them with"
     " substr().",
     "one statement|not authorized|authorization denied|prohibited|within a transaction": "The query"
-    " of {path} is more than one SELECT that only reads ({words}). Nothing else is run.",
+    " of {file} is more than one SELECT that only reads ({words}). Nothing else is run.",
+    **readonly.ADVICE,
+    "": "SQLite can't run the query of {file}: {words}.",
 }
 
 _READING = {
@@ -81,19 +81,13 @@ _READING = {
 
 def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence[Any]]]:
     """Run a single SELECT and return the names of its columns and its rows. Raise SourceError."""
-    with readonly.read_transaction(path) as db:
+    slow = f"The query of {{file}} took longer than {seconds:g} seconds. Make it faster, or raise"
+    advice = {"interrupted": f"{slow} time_limit.", **_ADVICE}
+    owner = replace(readonly.ANY_PROGRAM, advice=advice)
+    with readonly.read_transaction(path, owner) as db, time_limit(db, seconds * 1000):
         db.set_authorizer(_authorize)
-        try:
-            with time_limit(db, seconds * 1000):
-                cursor = db.execute(sql)
-                return [column[0] for column in cursor.description or ()], [*_bounded(cursor)]
-        except (sqlite3.Error, sqlite3.Warning) as error:
-            words = str(error)
-            advice = next((_ADVICE[part] for part in _ADVICE if re.search(part, words)), "")
-            if not advice and readonly.is_about_the_file(words):
-                raise
-            advice = advice or "SQLite can't run the query of {path}: {words}."
-            raise SourceError(advice.format(path=path, seconds=seconds, words=words)) from error
+        cursor = db.execute(sql)
+        return [column[0] for column in cursor.description or ()], [*_bounded(cursor)]
 
 
 def _bounded(rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:

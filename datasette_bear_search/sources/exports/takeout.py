@@ -23,8 +23,10 @@ from .mail import role_of, threads
 
 _KEEP = re.compile(r"(?:^|/)(?:Google )?Keep$")
 # Google translates the names of the products' folders, so that other folders are known by content.
-_DRIVE = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Drive/(?:(?P<folder>.+)/)?[^/]+)")
-_PRODUCT = re.compile(r"(?:.*?/)??Takeout/(?P<key>(?P<product>[^/]+)/(?:(?P<folder>.+)/)?[^/]+)")
+_DRIVE = ("Drive", "Google Drive")
+_FILE = re.compile(
+    rf"(?:.*?/)??(?P<key>(?P<product>{'|'.join(_DRIVE)}|(?<=Takeout/)[^/]+)/(?:(?P<folder>.+)/)?[^/]+)"
+)
 
 # A large export is split into takeout-20240501T093000Z-001.zip, -002.zip, …
 _PART = re.compile(r"takeout-.*\.zip", re.IGNORECASE)
@@ -106,20 +108,17 @@ class Takeout(FileSource, Incremental):
         for prefix, archive in archives:
             of_keep, of_drive = _keep_folders(archive), _drive_folders(archive, prefix)
             for path, file in archive.files.items():
-                place = prefix + path
-                product = _PRODUCT.fullmatch(place)
-                drive = _DRIVE.fullmatch(place)
-                if product and product["product"] in of_drive:
-                    drive = drive or product
+                match = _FILE.fullmatch(prefix + path)
                 if file.folder in of_keep:
                     if file.suffix == ".json":
-                        items.setdefault("/".join(place.split("/")[-2:]), _Item(archive, file))
-                elif drive:
+                        key = "/".join((prefix + path).split("/")[-2:])
+                        items.setdefault(key, _Item(archive, file))
+                elif match and match["product"] in of_drive:
                     if file.suffix in _DOCUMENTS:
                         info = archive.files.get(path + _INFO)
                         info = info or archive.files.get(path.removesuffix(file.suffix) + _INFO)
-                        item = _Item(archive, file, drive["folder"] or "", info)
-                        items.setdefault(drive["key"], item)
+                        item = _Item(archive, file, match["folder"] or "", info)
+                        items.setdefault(match["key"], item)
                     elif not path.endswith(_INFO):
                         others[file.suffix or "without suffix"] += 1
                 elif file.suffix == ".mbox":
@@ -142,16 +141,15 @@ def _keep_folders(archive: Archive) -> set[str]:
 
 
 def _drive_folders(archive: Archive, prefix: str) -> set[str]:
-    """Return the products of which only Drive's files are: office documents, or with metadata."""
-    found: set[str] = set()
-    others: set[str] = set()
+    """Return the folders of Drive: also those with office documents or metadata, and no others."""
+    found, others = set[str](), set[str]()
     for path, file in archive.files.items():
-        if match := _PRODUCT.fullmatch(prefix + path):
+        if match := _FILE.fullmatch(prefix + path):
             if file.suffix in _OFFICE or path.endswith(_INFO):
                 found.add(match["product"])
             elif file.suffix == ".json":
                 others.add(match["product"])
-    return found - others
+    return (found - others).union(_DRIVE)
 
 
 class _Item(NamedTuple):
