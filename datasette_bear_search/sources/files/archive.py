@@ -276,17 +276,15 @@ class Folder(Archive):
 
     def _report_link(self, key: str, entry: os.DirEntry[str]) -> None:
         """Add a line to ``skipped`` that says why a link isn't followed."""
-        place = key
-        reason = "a link out of this folder; what it leads to can be a source of its own"
-        try:
-            os.stat(entry.path)
-            place += "/" * entry.is_dir()
-            if Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(self._root)):
-                reason = "a link to what is in this folder anyway"
-        except OSError as error:
-            reason = f"a link that leads nowhere ({error.strerror})"
-        if (place != key or self._is_wanted(entry.name)) and not self._excludes(place):
-            self.skipped.append(f"{key}: {reason}")
+        place = key + "/" * os.path.isdir(entry.path)
+        if (place == key and not self._is_wanted(entry.name)) or self._excludes(place):
+            return
+        reason = "out of this folder; what it leads to can be a source of its own"
+        if Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(self._root)):
+            reason = "to what is in this folder anyway"
+        if not os.path.exists(entry.path):
+            reason = "that leads nowhere"
+        self.skipped.append(f"{key}: a link {reason}")
 
 
 def storable_name(name: str) -> str:

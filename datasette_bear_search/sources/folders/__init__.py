@@ -33,7 +33,6 @@ from ..formats.markdown_metadata import (
     extract_metadata,
     first_heading,
     leading_heading,
-    suffix,
 )
 from ..formats.text import decode, is_encoding
 from . import front_matter, git_dates, links
@@ -321,18 +320,6 @@ class NoteFolder(FileSource, Incremental):
             **metadata.note_fields(),
             **self._with_files(files),
         )
-
-
-def has_files(location: str, suffixes: Collection[str], most: int = 2000) -> bool:
-    """Return whether one of a folder's first ``most`` entries has such a suffix."""
-    for _, folders, names in os.walk(os.path.expanduser(location)):
-        if any(name[0] != "." and suffix(name) in suffixes for name in names):
-            return True
-        most -= len(folders) + len(names)
-        if most <= 0:
-            break
-        folders[:] = sorted(name for name in folders if name[0] != ".")
-    return False
 
 
 def _says_more(name: str, heading: str) -> bool:

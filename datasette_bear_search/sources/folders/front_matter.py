@@ -111,10 +111,8 @@ def tags(properties: Mapping[str, Any], names: Iterable[str] = TAGS) -> list[str
     items: list[str] = []
     for value in (properties[name] for name in names if name in properties):
         for text in _texts(value):
-            if not isinstance(value, str):
-                items.append(text)
-            else:
-                items += text.split(",") if "," in text else text.split()
+            is_item = not isinstance(value, str)
+            items += [text] if is_item else text.split("," if "," in text else None)
     return [tag for item in items if (tag := item.strip().strip("#*\"'/[] "))]
 
 

@@ -17,13 +17,15 @@ from ..formats.documents import is_template, parse_html
 from ..formats.keep import is_page_of_keep
 from ..formats.markdown_metadata import suffix
 from ..formats.text import decode
-from . import NoteFolder, ParsedText, front_matter, has_files, org, tiddlywiki
+from . import NoteFolder, ParsedText, front_matter, org, tiddlywiki
 from .links import INDEX_NAMES
 
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
 HTML = (".html", ".htm", ".xhtml")
 SUFFIXES = (*MARKDOWN_SUFFIXES, *HTML, ".txt", ".text", org.SUFFIX, tiddlywiki.SUFFIX)
 
+# Files and folders among which notes are looked for, to recognize their folder.
+MOST_ENTRIES = 2000
 _TRASH = re.compile(r"((?:.*?/)??)trash/", re.IGNORECASE)
 _BESIDE_TRASH = ("source/notes.json", "notes.sqlite")
 # Files that generators of sites write beside the first page.
@@ -65,7 +67,13 @@ class MarkdownFolder(NoteFolder):
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        return has_files(location, SUFFIXES)
+        left = MOST_ENTRIES
+        for _, folders, names in os.walk(os.path.expanduser(location)):
+            if any(name[0] != "." and suffix(name) in SUFFIXES for name in names):
+                return True
+            left -= len(folders) + len(names)
+            folders[:] = sorted(name for name in folders if name[0] != "." and left > 0)
+        return False
 
     def _settings(self) -> tuple[object, ...]:
         return (*super()._settings(), self.suffixes, self.url)
