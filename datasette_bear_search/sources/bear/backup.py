@@ -61,8 +61,15 @@ class BearBackup(FileSource):
         self.skipped = []
         # Read twice, because a link may lead to a later note. Only one note at a time is in memory.
         newest = self._newest()
+        if not newest and self.skipped:
+            raise SourceError(
+                f"None of the notes in {self.location} can be read. The first: {self.skipped[0]}"
+            )
         if not newest:
-            raise self._nothing()
+            raise SourceError(
+                f"There are no notes of Bear's in {self.location}. Give the PATH of a backup"
+                f" ({BACKUP}), of a TextBundle ({BUNDLE}, {PACK}), or of a folder with some."
+            )
         keys = {note.title: key for key, (_, note) in newest.items()} | {key: key for key in newest}
         by_place = dict(newest.values())
         for bundle in self._bundles():
@@ -129,16 +136,6 @@ class BearBackup(FileSource):
                 except (SourceError, Unreadable) as reason:
                     skipped.append(f"{file.key}: {reason}")
         self.skipped += [line for line in skipped if line not in self.skipped]
-
-    def _nothing(self) -> SourceError:
-        if self.skipped:
-            return SourceError(
-                f"None of the notes in {self.location} can be read. The first: {self.skipped[0]}"
-            )
-        return SourceError(
-            f"There are no notes of Bear's in {self.location}. Give the PATH of a backup"
-            f" ({BACKUP}), of a TextBundle ({BUNDLE}, {PACK}), or of a folder with some."
-        )
 
 
 @dataclass(frozen=True)
