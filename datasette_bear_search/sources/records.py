@@ -69,10 +69,8 @@ class Records(FileSource):
     ) -> None:
         super().__init__(location, name)
         self.app = str(app)
-        options = {"format": format, "epoch": epoch, "timezone": timezone}
         known = {"format": BODY_FORMATS, "epoch": [*EPOCHS], "timezone": TIMEZONES}
-        for option, allowed in known.items():
-            value = options[option]
+        for value, (option, allowed) in zip((format, epoch, timezone), known.items()):
             checked_option(option, value, value in allowed, f"one of {', '.join(allowed)}")
         self.format, self.timezone, self.epoch = format, timezone, EPOCHS[epoch]
         self._settings: tuple[object, ...] = (format, self.epoch, timezone)

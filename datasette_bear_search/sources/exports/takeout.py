@@ -81,8 +81,7 @@ class Takeout(FileSource, Incremental):
                         content = item.archive.read(item.file.key)
                         note = keep_note(key, content, item.stamp)
                     else:
-                        note, problem = _document(key, item)
-                        self.skipped += [f"{key}: {problem}"] if problem else []
+                        note = _document(key, item, self.skipped)
                 except Unreadable as reason:
                     self.skipped.append(f"{key}: {reason}")
                     if not reason.is_gone and key in known:
@@ -165,8 +164,8 @@ class _Item(NamedTuple):
         return f"{self.file.stamp} {self.info.stamp}" if self.info else self.file.stamp
 
 
-def _document(key: str, item: _Item) -> tuple[Note, str]:
-    """Return a document as a note, and a message about what couldn't be read."""
+def _document(key: str, item: _Item, skipped: list[str]) -> Note:
+    """Return a document as a note; add what couldn't be read to ``skipped``."""
     file, info = item.file, {}
     if file.suffix == ".docx":
         page = parse_word(item.archive.read(file.key))
@@ -178,7 +177,8 @@ def _document(key: str, item: _Item) -> tuple[Note, str]:
     if item.info:
         with suppress(Unreadable):
             info = as_dict(load_json(item.archive.read(item.info.key)))
-    note = note_from_markdown(
+    skipped += [f"{key}: {page.problem}"] if page.problem else []
+    return note_from_markdown(
         key,
         page.text,
         # Google exports what is in Drive's trash as a folder, in the account's language.
@@ -190,4 +190,3 @@ def _document(key: str, item: _Item) -> tuple[Note, str]:
         has_image=page.has_image,
         stamp=item.stamp,
     )
-    return note, page.problem

@@ -6,7 +6,7 @@ import io
 import os
 import re
 import stat
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
@@ -39,8 +39,6 @@ class FileSource:
         self.name = name or self.default_name
         self.location = str(location)
         self.skipped: list[str] = []
-        self.left_out: Collection[str] = ()  # keys of notes that are there, but aren't to be read
-        self.empty_folders: Mapping[str, float] = {}  # below the root, and when they last changed
         # (place, stamp) of a PDF → the name and text of each page, if the index has them.
         self.known_pages: Callable[[str, str], list[tuple[str, str]] | None] = lambda *file: None
 

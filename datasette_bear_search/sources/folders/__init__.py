@@ -123,7 +123,11 @@ class NoteFolder(FileSource, Incremental):
         for key in dates.keys() & stamps.keys():
             stamps[key] += f"/{digest(dates[key], size=4)}"
         same = {key for key in stamps if key in stored and stored[key][0] == stamps[key]}
-        aliases = self._aliases(folder, {key: stored[key][1] for key in same | kept})
+        aliases = {key: stored[key][1] for key in same | kept}
+        for key in folder.files.keys() - aliases.keys():
+            with suppress(Unreadable):  # it is reported below
+                if others := self._other_names(folder, key):
+                    aliases[key] = ",".join(sorted(map(links.alias_hash, others)))
         resolver = links.LinkResolver(names, aliases, self.suffixes, whole=self.whole_names)
         moved: set[str] = set()
         if known and known.keys() != names.keys():
@@ -219,18 +223,6 @@ class NoteFolder(FileSource, Incremental):
 
     def _metadata(self, body: str) -> Metadata:
         return extract_metadata(body)
-
-    def _aliases(self, folder: Archive, known: Mapping[str, str]) -> Mapping[str, str]:
-        """Return key → hashes of a note's other names in links, separated by commas.
-
-        :param known: the same for unchanged files
-        """
-        found = {**known}
-        for key in folder.files.keys() - known.keys():
-            with suppress(Unreadable):  # read_changed() reports it
-                if names := self._other_names(folder, key):
-                    found[key] = ",".join(sorted(map(links.alias_hash, names)))
-        return found
 
     def _parse_markdown(self, file: File, text: str, name: str) -> ParsedText:
         """Parse a file of Markdown; ``name`` is its title if the text has none."""

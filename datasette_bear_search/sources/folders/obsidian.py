@@ -69,7 +69,21 @@ class ObsidianVault(NoteFolder):
         return os.path.isdir(os.path.join(os.path.expanduser(location), SETTINGS_FOLDER))
 
     def _list(self, *, include_trashed: bool) -> Archive:
-        self._ignored, problems = _ignore_filters(self.root)
+        self._ignored = []
+        problems: list[str] = []
+        try:
+            settings = Path(self.root, SETTINGS_FOLDER, "app.json").read_bytes()
+            for item in as_dict(load_json(settings)).get("userIgnoreFilters") or ():
+                # A regular expression between slashes, or the beginning of a path.
+                is_pattern = len(item) > 2 and item[0] == item[-1] == "/"
+                pattern = f".*?(?:{item[1:-1]})" if is_pattern else re.escape(item)
+                self._ignored.append(re.compile(pattern, re.IGNORECASE))
+        except FileNotFoundError:
+            pass
+        except (OSError, TypeError, re.error, Unreadable):
+            self._ignored = []
+            problem = "can't be understood, so Obsidian's excluded files were read, too"
+            problems = [f"{SETTINGS_FOLDER}/app.json: {problem}"]
         folder = super()._list(include_trashed=include_trashed)
         folder.skipped += problems
         return folder
@@ -114,21 +128,3 @@ def _card(node: dict[str, Any]) -> str:
     kind = as_text(node.get("type"))
     text = as_text(node.get({"group": "label", "link": "url"}.get(kind, kind)))
     return f"[[{text}]]" if text and kind == "file" else text
-
-
-def _ignore_filters(root: str) -> tuple[list[re.Pattern[str]], list[str]]:
-    """Return the patterns of Obsidian's setting "Excluded files", and what is wrong with them."""
-    patterns = []
-    try:
-        settings = as_dict(load_json(Path(root, SETTINGS_FOLDER, "app.json").read_bytes()))
-        for item in settings.get("userIgnoreFilters") or ():
-            # A regular expression between slashes, or the beginning of a path.
-            is_pattern = len(item) > 2 and item[0] == item[-1] == "/"
-            pattern = f".*?(?:{item[1:-1]})" if is_pattern else re.escape(item)
-            patterns.append(re.compile(pattern, re.IGNORECASE))
-        return patterns, []
-    except FileNotFoundError:
-        return [], []
-    except (OSError, TypeError, re.error, Unreadable):
-        problem = "can't be understood, so Obsidian's excluded files were read, too"
-        return [], [f"{SETTINGS_FOLDER}/app.json: {problem}"]
