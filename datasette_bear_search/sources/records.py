@@ -94,7 +94,7 @@ class Records(FileSource):
             if key in by_key:
                 problems[f"{self.records}s with the key of a later {self.records}"] += 1
             by_key[key] = record
-        self._by_url = {_url(record): key for key, record in by_key.items()}
+        self._by_url = {_text(it.get("url")).strip(): key for key, it in by_key.items()}
         for key, record in by_key.items():
             note = self._note(key, record, problems)
             if include_trashed or not note.trashed:
@@ -126,7 +126,7 @@ class Records(FileSource):
             body = as_markdown(body)
         if values["body"] and not body:
             problems["values of body that are no text"] += 1
-        url = _url(values)
+        url = _text(values.get("url")).strip()
         if url and not can_be_opened(url):
             problems["values of url that are no address, or of a program that isn't known"] += 1
             url = ""
@@ -310,10 +310,6 @@ def _value(item: dict[str, Any], field: str, places: Sequence[str]) -> Any:
     if field == "tags":
         return [tag for value in values for tag in _tags(value)]
     return values[0] if len(values) == 1 else values or None
-
-
-def _url(values: Mapping[str, Any]) -> str:
-    return _text(values.get("url")).strip()
 
 
 def _key(value: Any) -> str:

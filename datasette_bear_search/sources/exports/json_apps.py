@@ -109,7 +109,10 @@ class StandardNotes(_App):
             if content := as_dict(note.get("content")):
                 paths = [_path(tag, names, parents) for tag in tags[as_text(note.get("uuid"))]]
                 facts = as_dict(as_dict(content.get("appData")).get("org.standardnotes.sn"))
-                text = _text_of(as_text(content.get("text")))
+                text = as_text(content.get("text"))
+                if text.startswith('{"root"'):  # written in the editor Super
+                    with suppress(RecursionError, Unreadable):
+                        text = _words(as_dict(as_dict(load_json(text)).get("root"))).strip()
                 yield note | {"facts": facts, "text": text, "tags": paths}
 
 
@@ -122,8 +125,7 @@ class Raindrop(_App):
     @staticmethod
     def items_in(loaded: Any) -> list[dict[str, Any]]:
         rows = as_dicts(loaded)
-        is_own = rows and {"id", "excerpt", "folder", "url"} <= rows[0].keys()
-        if not is_own:
+        if not rows or not {"id", "excerpt", "folder", "url"} <= rows[0].keys():
             return []
         return [it | {"trashed": role_of(as_text(it.get("folder"))) == "trash"} for it in rows]
 
@@ -132,15 +134,6 @@ def _path(tag: str, names: Mapping[str, str], parents: Mapping[str, str], depth:
     above = parents.get(tag, "")
     path = _path(above, names, parents, depth - 1) if above and depth else ""
     return f"{path}/{names.get(tag, '')}".strip("/")
-
-
-def _text_of(text: str) -> str:
-    """Return a note's text, or the words of one that was written in the editor Super."""
-    if not text.startswith('{"root"'):
-        return text
-    with suppress(RecursionError, Unreadable):
-        return _words(as_dict(as_dict(load_json(text)).get("root"))).strip()
-    return text
 
 
 def _words(node: dict[str, Any]) -> str:

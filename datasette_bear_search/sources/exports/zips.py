@@ -114,10 +114,12 @@ class _Contents(Archive):
         self._places: dict[str, tuple[Archive, str]] = {}
         for place, (part, prefix) in sorted(places.items(), key=itemgetter(0)):
             key, end = place.removeprefix(top and f"{top}/"), suffix(place)
+            above = [key[: end + 1] for end, mark in enumerate(key) if mark == "/"]
+            is_excluded = any(source._excludes(each, False) for each in (*above, key))
             is_list = self.ids and key == "index.html"  # of Notion's pages
             if software := SOFTWARE.intersection(key.split("/")[:-1]):
                 self.software |= software
-            elif _is_excluded(key, source) or _is_double(place, places) or is_list:
+            elif is_excluded or _is_double(place, places) or is_list:
                 continue
             elif end in source.suffixes or (end == TABLE_SUFFIX and _ID.search(key)):
                 self.files[key] = part.files[place]._replace(key=key)
@@ -158,12 +160,6 @@ class _Contents(Archive):
         return "\n".join([*lines[:1], f"|{'---|' * len(rows[0])}" if rows else "", *lines[1:]])
 
 
-def _is_excluded(key: str, source: NotesZip) -> bool:
-    """Return whether a file, or a folder above it, is excluded."""
-    above = [key[: end + 1] for end, mark in enumerate(key) if mark == "/"]
-    return any(source._excludes(each, False) for each in (*above, key))
-
-
 def _is_double(place: str, places: Mapping[str, tuple[Archive, str]]) -> bool:
     """Return whether a file is a view of a whole table, or the page of a note of Keep's."""
     end = suffix(place)
@@ -183,15 +179,14 @@ def _ids_that_tell_apart(keys: Iterable[str]) -> set[str]:
 
 def _parts(archive: Archive, stack: ExitStack, skipped: list[str]) -> dict[str, Archive]:
     """Return an archive and, by prefix, the archives directly in it, opened in memory."""
-    parts, size = {"": archive}, 0
+    parts, left = {"": archive}, LARGEST_PARTS
     for key, file in archive.files.items():
         if file.suffix == ".zip":
-            size += file.size
             try:
-                largest = LARGEST_PARTS - size + file.size
-                parts[f"{key}/"] = stack.enter_context(open_inner(archive, key, largest))
+                parts[f"{key}/"] = stack.enter_context(open_inner(archive, key, left))
             except (SourceError, Unreadable) as reason:
                 skipped.append(f"{key}: {reason}")
+            left -= file.size
     return parts
 
 

@@ -51,9 +51,8 @@ MAX_RATIO, RATIO_FROM = 200, MEGABYTE
 
 _ENCRYPTED, _UTF8_NAME = 0x1, 0x800  # flag bits of a file in a zip archive
 
-# Folders of software, full of other people's Markdown, and Jekyll's templates and generated pages;
-# and software's files, such as TiddlyWiki's settings and plugins.
-SOFTWARE = frozenset({"node_modules", "site-packages", "_includes", "_layouts", "_site"})
+# Folders and files of software: among these, TiddlyWiki's settings and plugins.
+SOFTWARE = frozenset(word_lists()["software"])
 _SOFTWARE_FILE = re.compile(
     r"(?:requirements[\w.-]*|constraints|licen[cs]e|robots|cmakelists)\.txt|\$__.*\.tid",
     re.IGNORECASE,

@@ -16,7 +16,7 @@ from ..files.states import composed
 from ..formats.documents import is_template, parse_html
 from ..formats.keep import is_page_of_keep
 from ..formats.markdown_metadata import suffix
-from ..formats.text import decode
+from ..formats.text import decode, word_lists
 from . import NoteFolder, ParsedText, front_matter, org, tiddlywiki
 from .links import INDEX_NAMES
 
@@ -28,8 +28,7 @@ SUFFIXES = (*MARKDOWN_SUFFIXES, *HTML, ".txt", ".text", org.SUFFIX, tiddlywiki.S
 MOST_ENTRIES = 2000
 _TRASH = re.compile(r"((?:.*?/)??)trash/", re.IGNORECASE)
 _BESIDE_TRASH = ("source/notes.json", "notes.sqlite")
-# Files that generators of sites write beside the first page.
-_OF_SITES = ("sitemap.xml", "404.html", "_next", "search_index.json", "search/search_index.json")
+_OF_SITES = word_lists()["of_sites"]
 # Pages for each other file from which a whole site may have been made.
 FEWEST_SOURCES = 4
 

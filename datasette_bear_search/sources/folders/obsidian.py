@@ -120,11 +120,9 @@ def _parse_canvas(file: File, text: str) -> ParsedText:
         canvas = load_json(text.strip() or "{}")
     except Unreadable as error:
         return ParsedText(file.name, "", problem=f"{error}; it is found by its name only")
-    cards = map(_card, as_dicts(as_dict(canvas).get("nodes")))
-    return ParsedText(file.name, "\n\n".join(filter(None, cards)))
-
-
-def _card(node: dict[str, Any]) -> str:
-    kind = as_text(node.get("type"))
-    text = as_text(node.get({"group": "label", "link": "url"}.get(kind, kind)))
-    return f"[[{text}]]" if text and kind == "file" else text
+    cards = []
+    for node in as_dicts(as_dict(canvas).get("nodes")):
+        kind = as_text(node.get("type"))
+        if card := as_text(node.get({"group": "label", "link": "url"}.get(kind, kind))):
+            cards.append(f"[[{card}]]" if kind == "file" else card)
+    return ParsedText(file.name, "\n\n".join(cards))

@@ -14,9 +14,7 @@ from . import ParsedText, front_matter
 
 SUFFIX = ".org"
 
-# Files may define their own words with #+TODO. Emacs' settings may, too; these are the usual ones.
-OPEN = frozenset("TODO NEXT WAIT WAITING HOLD STARTED DOING LATER NOW".split())
-DONE = frozenset("DONE CANCELLED CANCELED".split())
+OPEN, DONE = (frozenset(word_lists()[name]) for name in ("org_open", "org_done"))
 
 _KEYWORD = re.compile(r"#\+(?P<name>[\w-]+):[ \t]*(?P<value>.*)")
 _PROPERTY = re.compile(r":(?P<name>[\w+-]+):(?:[ \t]+(?P<value>.*))?")

@@ -27,9 +27,7 @@ LARGEST_WORD = 4 * MEGABYTE
 # The same for tags in that XML: this many take 2 s; a novel has 50,000.
 MOST_TAGS = 100_000
 
-# The names under which blogs, and programs that export notes, give a page's dates.
-_CREATED = "created date dcterms.created article:published_time creation-date".split()
-_MODIFIED = "updated modified dcterms.modified article:modified_time last-modified".split()
+_CREATED, _MODIFIED = word_lists()["page_created"], word_lists()["page_modified"]
 
 # A placeholder for a site generator as the page's first words, in its title or below front matter.
 _TEMPLATE = re.compile(
