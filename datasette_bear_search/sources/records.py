@@ -241,13 +241,11 @@ class JSONFile(Records):
             yield from objects
 
 
-def load(
-    key: str, content: bytes, columns: Collection[str] = (), skipped: list[str] | None = None
-) -> Any:
+def load(key: str, content: bytes, columns: Collection[str], skipped: list[str]) -> Any:
     """Return the value in a file of JSON, or the rows of a table or of JSON Lines.
 
     :param columns: some that a table has
-    :param skipped: where to add lines that can't be read; else Unreadable is raised
+    :param skipped: where to add lines that can't be read
     """
     end, found = suffix(key), []
     if end in _TABLES:
@@ -258,8 +256,6 @@ def load(
         try:
             found += [load_json(line)] if line.strip() else []
         except Unreadable as reason:
-            if skipped is None:
-                raise
             skipped.append(f"{key}, line {number}: {reason}")
     return found
 

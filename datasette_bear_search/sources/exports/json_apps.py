@@ -37,7 +37,7 @@ class _App(JSONFile):
         with suppress(SourceError, OSError):
             for name, content in first_files(location, cls(location)._is_wanted):
                 with suppress(Unreadable):
-                    if cls.items_in(load(name, content)):
+                    if cls.items_in(load(name, content, (), [])):
                         return True
         return False
 

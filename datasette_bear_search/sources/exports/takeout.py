@@ -32,7 +32,6 @@ _FILE = re.compile(
 _PART = re.compile(r"takeout-.*\.zip", re.IGNORECASE)
 
 _INFO = "-info.json"  # the end of a file beside a document, with Google's metadata
-_CREATED = ("created",)
 _MODIFIED = ("last_modified_by_any_user", "content_last_modified", "last_modified_by_me")
 
 _DOCUMENTS = (".docx", ".html", ".htm", ".md", ".markdown", ".txt")
@@ -185,7 +184,7 @@ def _document(key: str, item: _Item, skipped: list[str]) -> Note:
         trashed=role_of(item.folder.partition("/")[0]) == "trash",
         title=file.name,
         tags=filter(None, [item.folder]),
-        created=first_timestamp(info, _CREATED),
+        created=first_timestamp(info, ["created"]),
         modified=first_timestamp(info, _MODIFIED) or timestamp_from_seconds(file.modified),
         has_image=page.has_image,
         stamp=item.stamp,

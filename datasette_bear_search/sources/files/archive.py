@@ -63,8 +63,6 @@ _SOFTWARE_FILE = re.compile(
 # elsewhere: on some file systems, readable files take no blocks, either.
 _ICLOUD = ".icloud"
 _DATALESS = 0x40000000
-# Without notes in it, a folder counts as empty even if it has these or hidden files.
-_NO_NOTES = frozenset({"lost+found"})
 
 # Don't follow a link or wait for a pipe that has replaced a listed file. Windows has neither flag.
 OPEN_FLAGS = os.O_RDONLY
@@ -186,7 +184,8 @@ class Folder(Archive):
                     self.closed.append(prefix)
                     self.skipped.append(f"{prefix}: {unreadable(error)}")
                 continue
-            if prefix and all(it.name[0] == "." or it.name in _NO_NOTES for it in entries):
+            # A folder counts as empty even if it has hidden files.
+            if prefix and all(it.name[0] == "." or it.name == "lost+found" for it in entries):
                 with suppress(OSError):
                     status = os.stat(path)
                     self.empty[prefix] = max(status.st_mtime, status.st_ctime)

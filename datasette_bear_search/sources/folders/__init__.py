@@ -163,11 +163,9 @@ class NoteFolder(FileSource, Incremental):
                     yield self._note(file, each, metadata, resolver, linked, stamp)
         yield from map(Unchanged, kept)
         folder.unread.update(linked.unread())
-        if folder.unread:
-            counts = ", ".join(f"{count:,} {end}" for end, count in folder.unread.most_common())
+        if counts := ", ".join(f"{count:,} {end}" for end, count in folder.unread.most_common()):
             self.skipped.append(f"{counts}: this kind of source doesn't read such files")
-        if folder.software:
-            listed = ", ".join(sorted(folder.software))
+        if listed := ", ".join(sorted(folder.software)):
             self.skipped.append(f"{listed}: such folders of software or templates aren't read")
         self.skipped += self._problems  # below the files that are missing altogether
 

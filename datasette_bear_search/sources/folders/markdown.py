@@ -55,13 +55,8 @@ class MarkdownFolder(NoteFolder):
         checked_option("suffixes", suffixes, bool(ends) and all(ends), wanted)
         self.suffixes = tuple(f".{end}" for end in ends)
         is_template = isinstance(url, str) and ("{path}" in url or "{absolute}" in url or not url)
-        self.url = checked_option(
-            "url",
-            url,
-            is_template,
-            "an address with {path} or {absolute} where the path of a note's file belongs, such as"
-            " https://github.com/me/til/blob/main/{path}",
-        )
+        wanted = "an address with {path} or {absolute} where the path of a note's file belongs"
+        self.url = checked_option("url", url, is_template, wanted)
         self.app = str(app)
 
     @classmethod

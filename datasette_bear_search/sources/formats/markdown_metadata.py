@@ -156,7 +156,8 @@ def leading_heading(text: str) -> tuple[str, str]:
     """Return a text's leading heading in plain text, or "", and the text below it."""
     start = text.lstrip()
     line, _, rest = start.partition("\n")
-    if title := _heading(line):
+    heading = _HEADING_LINE.fullmatch(line.strip())
+    if heading and (title := plain_text(without_attributes(heading["words"]))):
         return title, rest.lstrip("\n")
     if match := _UNDERLINED.match(start):
         title = plain_text(without_attributes(match[1]))
@@ -256,11 +257,6 @@ def _tags(prose: str) -> list[str]:
 def _is_color(match: re.Match[str]) -> bool:
     before = match.string[max(0, match.start() - 30) : match.start()]
     return bool(_COLOR.fullmatch(match[1]) or _STYLE.search(before))
-
-
-def _heading(line: str) -> str:
-    match = _HEADING_LINE.fullmatch(line.strip())
-    return plain_text(without_attributes(match["words"])) if match else ""
 
 
 def _links(prose: str) -> tuple[list[LinkTarget], bool]:
