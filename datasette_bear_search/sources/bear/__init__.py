@@ -93,11 +93,9 @@ class BearLibrary(FileSource):
         path = Path(location).expanduser()
         if path.name == DATABASE_NAME or os.path.isfile(path / DATABASE_NAME):
             return True
-        try:
-            with readonly.read_transaction(path, BEAR_APP) as db:
-                return _is_bear_library(db)
-        except SourceError:
-            return False
+        with suppress(SourceError), readonly.read_transaction(path, BEAR_APP) as db:
+            return _is_bear_library(db)
+        return False
 
     def state(self) -> str:
         return readonly.state(self.path, BEAR_APP)

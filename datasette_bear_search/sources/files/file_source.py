@@ -93,8 +93,7 @@ class FileSource:
     def _pages(self, file: LinkedFile) -> list[tuple[str, str]]:
         """Return the name and text of each page of a PDF. Add a line to ``skipped`` if it fails."""
         name = file.place.rpartition("/")[2]
-        known = self.known_pages(file.place, file.stamp)
-        if known is not None:
+        if (known := self.known_pages(file.place, file.stamp)) is not None:
             return known
         if not pdf.is_installed():
             line = f"words in PDFs are left out; to index them, run: {pdf.INSTALL_PDF}"

@@ -15,9 +15,9 @@ from ..files.archive import LARGEST_NOTE, Archive, File
 from ..files.states import composed
 from ..formats.documents import is_template, parse_html
 from ..formats.keep import is_page_of_keep
-from ..formats.markdown_metadata import suffix
+from ..formats.markdown_metadata import ParsedText, suffix
 from ..formats.text import decode, word_lists
-from . import NoteFolder, ParsedText, front_matter, org, tiddlywiki
+from . import NoteFolder, front_matter, org, tiddlywiki
 from .links import INDEX_NAMES
 
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")

@@ -12,8 +12,9 @@ from urllib.parse import quote
 from ..base import Unreadable
 from ..files.archive import Archive, File
 from ..files.states import composed
+from ..formats.markdown_metadata import ParsedText
 from ..formats.text import as_dict, as_dicts, as_text, load_json
-from . import NoteFolder, ParsedText
+from . import NoteFolder
 
 SETTINGS_FOLDER = ".obsidian"
 TRASH = ".trash"

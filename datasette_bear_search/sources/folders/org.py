@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from ..formats.markdown_metadata import IMAGES, suffix
+from ..formats.markdown_metadata import IMAGES, ParsedText, suffix
 from ..formats.text import word_lists
-from . import ParsedText, front_matter
+from . import front_matter
 
 SUFFIX = ".org"
 

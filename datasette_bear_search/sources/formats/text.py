@@ -88,16 +88,15 @@ def _bytes(run: re.Match[str]) -> bytes:
 
 def is_encoding(name: Any) -> bool:
     """Return whether this is "" or a text encoding that Python knows."""
-    try:
+    with suppress(LookupError, TypeError):
         "".encode(name or "utf-8")
-    except (LookupError, TypeError):
-        return False
-    return True
+        return True
+    return False
 
 
 def _decoded(data: bytes, encoding: str, problems: list[str]) -> str:
-    if (unicode := json.detect_encoding(data)) in ("utf-8-sig", "utf-16", "utf-32"):  # by a mark
-        return data.decode(unicode, "replace")
+    if (marked := json.detect_encoding(data)) in ("utf-8-sig", "utf-16", "utf-32"):
+        return data.decode(marked, "replace")
     has_nul = b"\0" in data
     if has_nul and (unicode := _utf_16(data)):
         return data.decode(unicode, "replace")
