@@ -189,17 +189,19 @@ def _read_packed(stream: IO[bytes], name: str, place: str) -> bytes:
 def first_files(location: str, is_wanted: Callable[[File], object]) -> Iterator[tuple[str, bytes]]:
     """Yield the names and contents of the first wanted files, to recognize an export.
 
-    Beside notes there is no export but Simplenote's. Of a folder, no other subfolder is listed.
-    Raise SourceError.
+    Beside notes, and in a folder's subfolders, there is only Simplenote's. Raise SourceError.
     """
-    path = Path(location).expanduser()
-    with open_archive(path, lambda key: key.endswith("/") and key != "source/") as archive:
-        files = [*archive.files.values()]
-        if any(file.suffix in MARKDOWN and file.name.lower() != "readme" for file in files):
-            files = [file for file in files if file.folder == "source"]
-        for file in [*filter(is_wanted, files)][:MOST_TRIED]:
+    names = (name.lower().rpartition("/")[2] for name in paths_at(location))
+    has_notes = any(name.endswith(MARKDOWN) and name[:7] != "readme." for name in names)
+
+    def excludes(key: str) -> bool:
+        may_be = not has_notes or key.startswith("source/")
+        return key != "source/" and not (may_be and is_wanted(File(key, key, "", 0, 0, None)))
+
+    with open_archive(Path(location).expanduser(), excludes) as archive:
+        for key in [key for key in archive.files if not excludes(key)][:MOST_TRIED]:
             with suppress(Unreadable):
-                yield file.key, archive.read(file.key)
+                yield key, archive.read(key)
 
 
 def is_zip(path: Path) -> bool:
