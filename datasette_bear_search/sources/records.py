@@ -69,10 +69,8 @@ class Records(FileSource):
     ) -> None:
         super().__init__(location, name)
         self.app = str(app)
-        options = {"format": format, "epoch": epoch, "timezone": timezone}
         known = {"format": BODY_FORMATS, "epoch": [*EPOCHS], "timezone": TIMEZONES}
-        for option, allowed in known.items():
-            value = options[option]
+        for value, (option, allowed) in zip((format, epoch, timezone), known.items()):
             checked_option(option, value, value in allowed, f"one of {', '.join(allowed)}")
         self.format, self.timezone, self.epoch = format, timezone, EPOCHS[epoch]
         self._settings: tuple[object, ...] = (format, self.epoch, timezone)
@@ -96,7 +94,7 @@ class Records(FileSource):
             if key in by_key:
                 problems[f"{self.records}s with the key of a later {self.records}"] += 1
             by_key[key] = record
-        self._by_url = {_url(record): key for key, record in by_key.items()}
+        self._by_url = {_text(it.get("url")).strip(): key for key, it in by_key.items()}
         for key, record in by_key.items():
             note = self._note(key, record, problems)
             if include_trashed or not note.trashed:
@@ -128,7 +126,7 @@ class Records(FileSource):
             body = as_markdown(body)
         if values["body"] and not body:
             problems["values of body that are no text"] += 1
-        url = _url(values)
+        url = _text(values.get("url")).strip()
         if url and not can_be_opened(url):
             problems["values of url that are no address, or of a program that isn't known"] += 1
             url = ""
@@ -196,11 +194,12 @@ class JSONFile(Records):
         """
         super().__init__(location, name, **options)
         wanted = "names of notes' fields with those in the file, such as {key: id, body: text}"
-        is_valid = isinstance(fields, Mapping) and {"key", "body"} <= fields.keys()
-        checked_option("fields", fields, is_valid, f"{wanted}; key and body are needed")
-        names = ", ".join((*NEEDED, *OPTIONAL))
-        is_valid = set(fields) <= {*NEEDED, *OPTIONAL}
-        checked_option("fields", [*fields], is_valid, f"names out of {names}")
+        names = {*NEEDED, *OPTIONAL}
+        is_valid = isinstance(fields, Mapping) and {"key", "body"} <= fields.keys() <= names
+        listed = (
+            f"key and body are needed, others are names out of {', '.join((*NEEDED, *OPTIONAL))}"
+        )
+        checked_option("fields", fields, is_valid, f"{wanted}: {listed}")
         self.fields = {field: checked_texts(field, fields[field], wanted) for field in fields}
         self.items = checked_texts("items", items, "where a file has the notes, such as entries")
         self._settings += (self.fields, self.items)
@@ -242,13 +241,11 @@ class JSONFile(Records):
             yield from objects
 
 
-def load(
-    key: str, content: bytes, columns: Collection[str] = (), skipped: list[str] | None = None
-) -> Any:
+def load(key: str, content: bytes, columns: Collection[str], skipped: list[str]) -> Any:
     """Return the value in a file of JSON, or the rows of a table or of JSON Lines.
 
     :param columns: some that a table has
-    :param skipped: where to add lines that can't be read; else Unreadable is raised
+    :param skipped: where to add lines that can't be read
     """
     end, found = suffix(key), []
     if end in _TABLES:
@@ -259,8 +256,6 @@ def load(
         try:
             found += [load_json(line)] if line.strip() else []
         except Unreadable as reason:
-            if skipped is None:
-                raise
             skipped.append(f"{key}, line {number}: {reason}")
     return found
 
@@ -311,10 +306,6 @@ def _value(item: dict[str, Any], field: str, places: Sequence[str]) -> Any:
     if field == "tags":
         return [tag for value in values for tag in _tags(value)]
     return values[0] if len(values) == 1 else values or None
-
-
-def _url(values: Mapping[str, Any]) -> str:
-    return _text(values.get("url")).strip()
 
 
 def _key(value: Any) -> str:

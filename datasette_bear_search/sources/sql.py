@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from .files.states import digest
 from .records import NEEDED, OPTIONAL, Records
 
 # Seconds. Reading all of a large database takes some; a join without a condition takes forever.
-QUERY_SECONDS = 60.0
+QUERY_SECONDS = 300.0
 
 
 class SQLQuery(Records):
@@ -24,31 +24,18 @@ class SQLQuery(Records):
     default_name = "sql"
 
     def __init__(
-        self,
-        location: Path | str,
-        name: str = "",
-        *,
-        sql: str = "",
-        time_limit: float = QUERY_SECONDS,
-        **options: Any,
+        self, location: Path | str, name: str = "", *, sql: str = "", **options: Any
     ) -> None:
         super().__init__(location, name, **options)
-        if not isinstance(sql, str) or not sql.strip():
-            raise SourceError(
-                f"The source {name} needs the option sql: a SELECT of the columns"
-                f" {', '.join(NEEDED)} from {self.location}, and of {', '.join(OPTIONAL)} if there"
-                " are such."
-            )
-        is_valid = type(time_limit) in (int, float) and time_limit > 0
-        checked_option("time_limit", time_limit, is_valid, "a number of seconds")
-        self.sql, self.time_limit = sql, time_limit
+        wanted = f"a SELECT of {', '.join(NEEDED)}, and of {', '.join(OPTIONAL)} if there are such"
+        self.sql = checked_option("sql", sql, isinstance(sql, str) and sql.strip(), wanted)
         self._settings += (sql,)
 
     def state(self) -> str:
         return f"{readonly.state(self.path)} {digest(self._settings, size=8)}"
 
     def _records(self) -> Iterator[dict[str, Any]]:
-        columns, rows = _run(self.path, self.sql, self.time_limit)
+        columns, rows = _run(self.path, self.sql)
         names = [name.lower() for name in columns]
         if missing := [name for name in NEEDED if name not in names]:
             raise SourceError(
@@ -66,12 +53,14 @@ class SQLQuery(Records):
 
 # Parts of SQLite's and Python's messages about statements → what to tell people.
 _ADVICE = {
-    "interrupted": "The query of {path} took longer than {seconds:g} seconds. Make it faster, or"
-    " raise time_limit.",
-    "too big": "The query of {path} makes texts that are too long. Leave them out, or cut them with"
+    "interrupted": f"The query of {{file}} took longer than {QUERY_SECONDS:g} seconds. Make it"
+    " faster.",
+    "too big": "The query of {file} makes texts that are too long. Leave them out, or cut them with"
     " substr().",
     "one statement|not authorized|authorization denied|prohibited|within a transaction": "The query"
-    " of {path} is more than one SELECT that only reads ({words}). Nothing else is run.",
+    " of {file} is more than one SELECT that only reads ({words}). Nothing else is run.",
+    **readonly.ADVICE,
+    "": "SQLite can't run the query of {file}: {words}.",
 }
 
 _READING = {
@@ -79,21 +68,13 @@ _READING = {
 }
 
 
-def _run(path: Path, sql: str, seconds: float) -> tuple[list[str], list[Sequence[Any]]]:
+def _run(path: Path, sql: str) -> tuple[list[str], list[Sequence[Any]]]:
     """Run a single SELECT and return the names of its columns and its rows. Raise SourceError."""
-    with readonly.read_transaction(path) as db:
+    owner = replace(readonly.ANY_PROGRAM, advice=_ADVICE)
+    with readonly.read_transaction(path, owner) as db, time_limit(db, QUERY_SECONDS * 1000):
         db.set_authorizer(_authorize)
-        try:
-            with time_limit(db, seconds * 1000):
-                cursor = db.execute(sql)
-                return [column[0] for column in cursor.description or ()], [*_bounded(cursor)]
-        except (sqlite3.Error, sqlite3.Warning) as error:
-            words = str(error)
-            advice = next((_ADVICE[part] for part in _ADVICE if re.search(part, words)), "")
-            if not advice and readonly.is_about_the_file(words):
-                raise
-            advice = advice or "SQLite can't run the query of {path}: {words}."
-            raise SourceError(advice.format(path=path, seconds=seconds, words=words)) from error
+        cursor = db.execute(sql)
+        return [column[0] for column in cursor.description or ()], [*_bounded(cursor)]
 
 
 def _bounded(rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
@@ -128,13 +109,12 @@ def table_query(path: Path, table: str, columns: Mapping[str, Sequence[str]]) ->
         known = dict(db.execute(sql, [wanted]).fetchall())
     if wanted is None:
         raise SourceError(f"There is no table {table} in {path}. There are: {', '.join(tables)}.")
-    names = {name.lower(): name for name in known}
+    names = {name.lower() for name in known}
     for option, given in columns.items():
         if unknown := [name for name in given if name.lower() not in names]:
             column, has = f"{unknown[0]} (--{option})", f"It has: {', '.join(known)}."
             raise SourceError(f"The table {wanted} has no column {column}. {has}")
-    keys = [names[name.lower()] for name in columns.get("key", ())]
-    keys = keys or sorted(filter(known.get, known), key=lambda name: known[name])
+    keys = columns.get("key") or sorted(filter(known.get, known), key=lambda name: known[name])
     if not keys and tables[wanted]:
         raise SourceError(f"{wanted} is a view. Say with --key which column identifies its rows.")
 
@@ -142,7 +122,7 @@ def table_query(path: Path, table: str, columns: Mapping[str, Sequence[str]]) ->
     selected = {"key": "rowid", "title": "''"}
     for option in TABLE_OPTIONS:
         given = keys if option == "key" else columns.get(option, ())
-        texts = [_identifier(names[name.lower()]) for name in given]
+        texts = [_identifier(name) for name in given]
         if len(texts) > 1:
             texts = [f"coalesce({text}, '')" for text in texts]
         if texts:

@@ -93,11 +93,9 @@ class BearLibrary(FileSource):
         path = Path(location).expanduser()
         if path.name == DATABASE_NAME or os.path.isfile(path / DATABASE_NAME):
             return True
-        try:
-            with readonly.read_transaction(path, BEAR_APP) as db:
-                return _is_bear_library(db)
-        except SourceError:
-            return False
+        with suppress(SourceError), readonly.read_transaction(path, BEAR_APP) as db:
+            return _is_bear_library(db)
+        return False
 
     def state(self) -> str:
         return readonly.state(self.path, BEAR_APP)
@@ -111,12 +109,12 @@ class BearLibrary(FileSource):
                 )
             links = _rows(db, _LINKS)
             # Bear 1.7 to 1.9 had only a join table for links, without titles.
-            links += [(*it, None) for it in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES", "SFNote")]
+            links += [(*it, None) for it in _pairs(db, "LINKEDBYNOTES", "LINKEDNOTES")]
             rows = _LibraryRows(
                 notes=_rows(db, _NOTES, [include_trashed]),
                 tags=_rows(db, _TAGS),
-                tagged=_pairs(db, "NOTES", "TAGS", "SFNoteTag"),
-                pinned=_pairs(db, "PINNEDNOTES", "PINNEDINTAGS", "SFNoteTag"),
+                tagged=_pairs(db, "NOTES", "TAGS"),
+                pinned=_pairs(db, "PINNEDNOTES", "PINNEDINTAGS"),
                 files=_rows(db, _FILES),
                 links=links,
             )
@@ -235,27 +233,23 @@ def _columns(db: sqlite3.Connection, table: str) -> set[str]:
     return {name for (name,) in db.execute("select name from pragma_table_info(?)", [table])}
 
 
-def _pairs(db: sqlite3.Connection, left: str, right: str, other: str) -> list[tuple[int, int]]:
+def _pairs(db: sqlite3.Connection, left: str, right: str) -> list[tuple[int, int]]:
     """Return the pairs (note, other) of a join table such as Z_5TAGS(Z_5NOTES, Z_13TAGS).
 
     ``left`` and ``right`` are its columns without the numbers, and ``right`` is also the table's
     whole name without the number: Z_5PINNEDINTAGS is another relation than Z_5TAGS. If several
     tables qualify, Core Data's number of notes decides; without it, pairs of nothing don't count.
     """
-    if not _columns(db, f"Z{other.upper()}"):
-        return []
     joins = []
     for (table,) in db.execute("select name from sqlite_master where type = 'table'").fetchall():
         ends = [re.compile(f"Z_[0-9]+{end}") for end in (left, right)]
         lefts, rights = ([*filter(end.fullmatch, _columns(db, table))] for end in ends)
         if ends[1].fullmatch(table) and len(lefts) == len(rights) == 1:
             joins.append((table, lefts[0], rights[0]))
-    registered = ""
-    if {"Z_ENT", "Z_NAME"} <= _columns(db, "Z_PRIMARYKEY"):
-        sql = "select Z_ENT from Z_PRIMARYKEY where Z_NAME = 'SFNote'"
-        registered = "".join(f"Z_{number}{right}" for (number,) in db.execute(sql).fetchall())
+    numbers = _rows(db, "select Z_ENT from {Z_PRIMARYKEY} where Z_NAME = 'SFNote'")
+    registered = [f"Z_{number}{right}" for (number,) in numbers]
     pairs = []
-    for table, notes, others in [join for join in joins if join[0] == registered] or joins:
+    for table, notes, others in [join for join in joins if join[0] in registered] or joins:
         pairs += db.execute(f"select {notes}, {others} from {table}").fetchall()
     return pairs
 

@@ -61,8 +61,15 @@ class BearBackup(FileSource):
         self.skipped = []
         # Read twice, because a link may lead to a later note. Only one note at a time is in memory.
         newest = self._newest()
+        if not newest and self.skipped:
+            raise SourceError(
+                f"None of the notes in {self.location} can be read. The first: {self.skipped[0]}"
+            )
         if not newest:
-            raise self._nothing()
+            raise SourceError(
+                f"There are no notes of Bear's in {self.location}. Give the PATH of a backup"
+                f" ({BACKUP}), of a TextBundle ({BUNDLE}, {PACK}), or of a folder with some."
+            )
         keys = {note.title: key for key, (_, note) in newest.items()} | {key: key for key in newest}
         by_place = dict(newest.values())
         for bundle in self._bundles():
@@ -125,26 +132,10 @@ class BearBackup(FileSource):
                 try:
                     with open_inner(archive, file.key) as inner:
                         skipped += [f"{file.key}/{line}" for line in inner.skipped]
-                        yield from _bundles_in(inner, f"{file.key}/", file.key)
+                        yield from _bundles_in(inner, f"{file.key}/", "")
                 except (SourceError, Unreadable) as reason:
                     skipped.append(f"{file.key}: {reason}")
         self.skipped += [line for line in skipped if line not in self.skipped]
-
-    def _nothing(self) -> SourceError:
-        if self.skipped:
-            return SourceError(
-                f"None of the notes in {self.location} can be read. The first: {self.skipped[0]}"
-            )
-        with open_archive(self.path) as archive:
-            if any(key.endswith("database.sqlite") for key in archive.files):
-                return SourceError(
-                    f"{self.location} is no backup but a copy of Bear's own data. Unpack it and"
-                    " give the PATH of the database.sqlite in it."
-                )
-        return SourceError(
-            f"There are no notes of Bear's in {self.location}. Give the PATH of a backup"
-            f" ({BACKUP}), of a TextBundle ({BUNDLE}, {PACK}), or of a folder with some."
-        )
 
 
 @dataclass(frozen=True)
@@ -154,16 +145,18 @@ class _Bundle:
     text_key: str
     root: str  # path from the source's location to the archive: "" or "….bear2bk/"
     place: str  # path from the source's location to the bundle
-    name: str  # without suffix
+
+    @property
+    def name(self) -> str:
+        """The bundle's name without suffix."""
+        return os.path.splitext(os.path.basename(self.place))[0]
 
 
-def _bundles_in(archive: Archive, prefix: str, container: str) -> Iterator[_Bundle]:
+def _bundles_in(archive: Archive, root: str, own_name: str) -> Iterator[_Bundle]:
     for key in archive.files:
         if (match := _TEXT.fullmatch(key)) and (match["folder"] or _INFO in archive.files):
-            folder = match["folder"]
-            name = os.path.splitext(os.path.basename(folder.rstrip("/") or container))[0]
-            place = (prefix + folder).rstrip("/") or container
-            yield _Bundle(archive, folder, key, prefix, place, name)
+            place = (root + match["folder"]).rstrip("/") or own_name
+            yield _Bundle(archive, match["folder"], key, root, place)
 
 
 def _inner_archives(archive: Archive, skipped: list[str]) -> list[File]:

@@ -26,7 +26,6 @@ from .mail import role_of
 class _App(JSONFile):
     title = ""
     suffixes: Collection[str] = (".json",)
-    marks: tuple[bytes, ...] = ()  # all of these are in such a file
 
     def __init__(self, location: Path | str, name: str = "", **options: Any) -> None:
         pairs = (word.split("=", 1) for word in word_lists()[self.default_name])
@@ -37,9 +36,9 @@ class _App(JSONFile):
     def reads(cls, location: str) -> bool:
         with suppress(SourceError, OSError):
             for name, content in first_files(location, cls(location)._is_wanted):
-                if all(mark in content for mark in cls.marks):
-                    with suppress(Unreadable):
-                        return cls.items_in(load(name, content)) != []
+                with suppress(Unreadable):
+                    if cls.items_in(load(name, content, (), [])):
+                        return True
         return False
 
     @staticmethod
@@ -55,7 +54,6 @@ class DayOne(_App):
     """A Day One export in JSON: the zip file, or the unpacked folder."""
 
     default_name, title = "day-one", "Day One"
-    marks = (b'"entries"', b'"metadata"')
 
     @staticmethod
     def items_in(loaded: Any) -> list[dict[str, Any]]:
@@ -68,7 +66,6 @@ class Simplenote(_App):
     """A Simplenote export: the zip file, or the unpacked folder."""
 
     default_name, title = "simplenote", "Simplenote"
-    marks = (b'"activeNotes"',)
 
     @staticmethod
     def items_in(loaded: Any) -> list[dict[str, Any]]:
@@ -83,7 +80,6 @@ class StandardNotes(_App):
 
     default_name, title = "standard-notes", "Standard Notes"
     suffixes = (".json", ".txt")
-    marks = (b'"items"', b'"content_type"')
 
     def _is_wanted(self, file: File) -> bool:
         # Beside the backup, the zip file has each note as a text without its facts.
@@ -113,7 +109,10 @@ class StandardNotes(_App):
             if content := as_dict(note.get("content")):
                 paths = [_path(tag, names, parents) for tag in tags[as_text(note.get("uuid"))]]
                 facts = as_dict(as_dict(content.get("appData")).get("org.standardnotes.sn"))
-                text = _text_of(as_text(content.get("text")))
+                text = as_text(content.get("text"))
+                if text.startswith('{"root"'):  # written in the editor Super
+                    with suppress(RecursionError, Unreadable):
+                        text = _words(as_dict(as_dict(load_json(text)).get("root"))).strip()
                 yield note | {"facts": facts, "text": text, "tags": paths}
 
 
@@ -122,13 +121,11 @@ class Raindrop(_App):
 
     default_name, title = "raindrop", "Raindrop.io"
     suffixes = (".csv",)
-    marks = (b"excerpt", b"folder", b"url")
 
     @staticmethod
     def items_in(loaded: Any) -> list[dict[str, Any]]:
         rows = as_dicts(loaded)
-        is_own = rows and {"id", "excerpt", "folder", "url"} <= rows[0].keys()
-        if not is_own:
+        if not rows or not {"id", "excerpt", "folder", "url"} <= rows[0].keys():
             return []
         return [it | {"trashed": role_of(as_text(it.get("folder"))) == "trash"} for it in rows]
 
@@ -137,15 +134,6 @@ def _path(tag: str, names: Mapping[str, str], parents: Mapping[str, str], depth:
     above = parents.get(tag, "")
     path = _path(above, names, parents, depth - 1) if above and depth else ""
     return f"{path}/{names.get(tag, '')}".strip("/")
-
-
-def _text_of(text: str) -> str:
-    """Return a note's text, or the words of one that was written in the editor Super."""
-    if not text.startswith('{"root"'):
-        return text
-    with suppress(RecursionError, Unreadable):
-        return _words(as_dict(as_dict(load_json(text)).get("root"))).strip()
-    return text
 
 
 def _words(node: dict[str, Any]) -> str:

@@ -60,7 +60,7 @@ _SEPARATOR = re.compile(
 )
 _END_OF_HEADERS = re.compile(rb"\n\r?\n")
 _ID = re.compile(r"<[^<>\s]+>")
-_REPLY = re.compile(rf"(?:(?:{_any('replies')})(?:\[\d+\])?\s?[:：]\s*)+", re.IGNORECASE)
+_REPLY = re.compile(rf"\A(?:(?:{_any('replies')})(?:\[\d+\])?\s?[:：]\s*)+", re.IGNORECASE)
 # The quoted text in a reply, with the line above it: "On 1 May 2024, Ada wrote:"
 _QUOTED = re.compile(
     r"(?:^(?:(?:On|Am|Le|El|Em|Il|Op|Den) [^\n]{0,300}\n)?[^>\n][^\n]{0,300}:[ \t\r]*\n\s{0,4})?"
@@ -303,8 +303,7 @@ def _add(thread: _Thread, raw: bytes) -> None:
     for date in (_header(message, "Date"), received):
         with suppress(Exception):
             moment = moment or parse_timestamp(parsedate_to_datetime(date[:100]))
-    subject = _header(message, "Subject")
-    subject = subject[reply.end() :] if (reply := _REPLY.match(subject)) else subject
+    subject = _REPLY.sub("", _header(message, "Subject"))
     thread.messages.append(_Message(moment or "", name or address, subject, storable(text)))
 
 

@@ -15,22 +15,23 @@ from ..files import file_source
 from ..files.archive import LARGEST_NOTE, MEGABYTE, Archive, File
 from ..files.file_source import FileSource, first_files, open_archive, open_inner, paths_at
 from ..formats.dates import first_timestamp, timestamp_from_seconds
-from ..formats.documents import Page, parse_html, parse_word
+from ..formats.documents import parse_html, parse_word
 from ..formats.keep import is_keep, keep_note
-from ..formats.markdown_metadata import as_markdown, note_from_markdown
+from ..formats.markdown_metadata import ParsedText, as_markdown, note_from_markdown
 from ..formats.text import as_dict, decode, load_json
 from .mail import role_of, threads
 
 _KEEP = re.compile(r"(?:^|/)(?:Google )?Keep$")
 # Google translates the names of the products' folders, so that other folders are known by content.
-_DRIVE = re.compile(r"(?:.*?/)??(?P<key>(?:Google )?Drive/(?:(?P<folder>.+)/)?[^/]+)")
-_PRODUCT = re.compile(r"(?:.*?/)??Takeout/(?P<key>(?P<product>[^/]+)/(?:(?P<folder>.+)/)?[^/]+)")
+_DRIVE = ("Drive", "Google Drive")
+_FILE = re.compile(
+    rf"(?:.*?/)??(?P<key>(?P<product>{'|'.join(_DRIVE)}|(?<=Takeout/)[^/]+)/(?:(?P<folder>.+)/)?[^/]+)"
+)
 
 # A large export is split into takeout-20240501T093000Z-001.zip, -002.zip, …
 _PART = re.compile(r"takeout-.*\.zip", re.IGNORECASE)
 
 _INFO = "-info.json"  # the end of a file beside a document, with Google's metadata
-_CREATED = ("created",)
 _MODIFIED = ("last_modified_by_any_user", "content_last_modified", "last_modified_by_me")
 
 _DOCUMENTS = (".docx", ".html", ".htm", ".md", ".markdown", ".txt")
@@ -49,9 +50,7 @@ class Takeout(FileSource, Incremental):
             return True
         # A folder's name alone doesn't suffice: anybody may have a folder called Drive.
         if path.name != "Takeout" and "Takeout" not in (key.partition("/")[0] for key in inside):
-            if not inside or any(key.lower().endswith(file_source.MARKDOWN) for key in inside):
-                return False
-            found = first_files(location, lambda file: file.suffix == ".json")
+            found = first_files(location, lambda file: file.suffix == ".json") if inside else ()
             return any(len(content) < MEGABYTE and is_keep(content) for _, content in found)
         with ExitStack() as stack:
             return bool(cls(path)._items(stack, Counter()))
@@ -81,8 +80,7 @@ class Takeout(FileSource, Incremental):
                         content = item.archive.read(item.file.key)
                         note = keep_note(key, content, item.stamp)
                     else:
-                        note, problem = _document(key, item)
-                        self.skipped += [f"{key}: {problem}"] if problem else []
+                        note = _document(key, item, self.skipped)
                 except Unreadable as reason:
                     self.skipped.append(f"{key}: {reason}")
                     if not reason.is_gone and key in known:
@@ -108,20 +106,17 @@ class Takeout(FileSource, Incremental):
         for prefix, archive in archives:
             of_keep, of_drive = _keep_folders(archive), _drive_folders(archive, prefix)
             for path, file in archive.files.items():
-                place = prefix + path
-                product = _PRODUCT.fullmatch(place)
-                drive = _DRIVE.fullmatch(place)
-                if product and product["product"] in of_drive:
-                    drive = drive or product
+                match = _FILE.fullmatch(prefix + path)
                 if file.folder in of_keep:
                     if file.suffix == ".json":
-                        items.setdefault("/".join(place.split("/")[-2:]), _Item(archive, file))
-                elif drive:
+                        key = "/".join((prefix + path).split("/")[-2:])
+                        items.setdefault(key, _Item(archive, file))
+                elif match and match["product"] in of_drive:
                     if file.suffix in _DOCUMENTS:
                         info = archive.files.get(path + _INFO)
                         info = info or archive.files.get(path.removesuffix(file.suffix) + _INFO)
-                        item = _Item(archive, file, drive["folder"] or "", info)
-                        items.setdefault(drive["key"], item)
+                        item = _Item(archive, file, match["folder"] or "", info)
+                        items.setdefault(match["key"], item)
                     elif not path.endswith(_INFO):
                         others[file.suffix or "without suffix"] += 1
                 elif file.suffix == ".mbox":
@@ -144,16 +139,15 @@ def _keep_folders(archive: Archive) -> set[str]:
 
 
 def _drive_folders(archive: Archive, prefix: str) -> set[str]:
-    """Return the products of which only Drive's files are: office documents, or with metadata."""
-    found: set[str] = set()
-    others: set[str] = set()
+    """Return the folders of Drive: also those with office documents or metadata, and no others."""
+    found, others = set[str](), set[str]()
     for path, file in archive.files.items():
-        if match := _PRODUCT.fullmatch(prefix + path):
+        if match := _FILE.fullmatch(prefix + path):
             if file.suffix in _OFFICE or path.endswith(_INFO):
                 found.add(match["product"])
             elif file.suffix == ".json":
                 others.add(match["product"])
-    return found - others
+    return (found - others).union(_DRIVE)
 
 
 class _Item(NamedTuple):
@@ -169,29 +163,29 @@ class _Item(NamedTuple):
         return f"{self.file.stamp} {self.info.stamp}" if self.info else self.file.stamp
 
 
-def _document(key: str, item: _Item) -> tuple[Note, str]:
-    """Return a document as a note, and a message about what couldn't be read."""
+def _document(key: str, item: _Item, skipped: list[str]) -> Note:
+    """Return a document as a note; add what couldn't be read to ``skipped``."""
     file, info = item.file, {}
     if file.suffix == ".docx":
         page = parse_word(item.archive.read(file.key))
     else:
         body = decode(item.archive.read(file.key, largest=LARGEST_NOTE))
-        page = Page("", as_markdown(body) if file.suffix == ".txt" else body)
+        page = ParsedText("", as_markdown(body) if file.suffix == ".txt" else body)
         if file.suffix in (".html", ".htm"):
             page = parse_html(body)
     if item.info:
         with suppress(Unreadable):
             info = as_dict(load_json(item.archive.read(item.info.key)))
-    note = note_from_markdown(
+    skipped += [f"{key}: {page.problem}"] if page.problem else []
+    return note_from_markdown(
         key,
         page.text,
         # Google exports what is in Drive's trash as a folder, in the account's language.
         trashed=role_of(item.folder.partition("/")[0]) == "trash",
         title=file.name,
         tags=filter(None, [item.folder]),
-        created=first_timestamp(info, _CREATED),
+        created=first_timestamp(info, ["created"]),
         modified=first_timestamp(info, _MODIFIED) or timestamp_from_seconds(file.modified),
         has_image=page.has_image,
         stamp=item.stamp,
     )
-    return note, page.problem

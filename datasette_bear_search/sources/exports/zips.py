@@ -14,7 +14,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
@@ -23,12 +22,11 @@ from ..base import Items, SourceError, Unreadable
 from ..files.archive import DOCUMENTS, LARGEST_ARCHIVE, MEGABYTE, SOFTWARE, Archive, File
 from ..files.file_source import FileSource, is_zip, open_archive, open_inner
 from ..files.states import digest
-from ..folders import ParsedFile
 from ..folders.links import LINKED
 from ..folders.markdown import HTML, SUFFIXES, MarkdownFolder
 from ..folders.obsidian import SETTINGS_FOLDER
 from ..formats.keep import is_page_of_keep
-from ..formats.markdown_metadata import suffix
+from ..formats.markdown_metadata import ParsedText, suffix
 from ..formats.text import decode
 
 # The total size of inner archives, which are opened in memory.
@@ -77,11 +75,11 @@ class NotesZip(MarkdownFolder):
         ids = _ID.findall(file.key)
         return f"https://www.notion.so/{ids[-1]}" if ids else super()._url(file, title)
 
-    def _parse(self, file: File, text: str) -> ParsedFile:
+    def _parse(self, file: File, text: str) -> ParsedText:
         contents = self._contents
         name = contents.without_ids(file.name).removesuffix("_all")
         if file.suffix == TABLE_SUFFIX:
-            return ParsedFile(name, contents.as_markdown(file, text))
+            return ParsedText(name, contents.as_markdown(file, text))
         text = contents.without_ids(text)
         parsed = super()._parse(file._replace(key=contents.without_ids(file.key)), text)
         names = contents.columns.get(file.folder, ())
@@ -95,7 +93,7 @@ class NotesZip(MarkdownFolder):
             return parsed
         body = "\n".join(lines).lstrip("\n")
         found = self._with_properties(properties, "", parsed.title, body)
-        return replace(found, soft_breaks=parsed.soft_breaks)
+        return found._replace(soft_breaks=parsed.soft_breaks)
 
 
 class _Contents(Archive):
@@ -115,10 +113,12 @@ class _Contents(Archive):
         self._places: dict[str, tuple[Archive, str]] = {}
         for place, (part, prefix) in sorted(places.items(), key=itemgetter(0)):
             key, end = place.removeprefix(top and f"{top}/"), suffix(place)
+            above = [key[: end + 1] for end, mark in enumerate(key) if mark == "/"]
+            is_excluded = any(source._excludes(each, False) for each in (*above, key))
             is_list = self.ids and key == "index.html"  # of Notion's pages
             if software := SOFTWARE.intersection(key.split("/")[:-1]):
                 self.software |= software
-            elif _is_excluded(key, source) or _is_double(place, places) or is_list:
+            elif is_excluded or _is_double(place, places) or is_list:
                 continue
             elif end in source.suffixes or (end == TABLE_SUFFIX and _ID.search(key)):
                 self.files[key] = part.files[place]._replace(key=key)
@@ -159,12 +159,6 @@ class _Contents(Archive):
         return "\n".join([*lines[:1], f"|{'---|' * len(rows[0])}" if rows else "", *lines[1:]])
 
 
-def _is_excluded(key: str, source: NotesZip) -> bool:
-    """Return whether a file, or a folder above it, is excluded."""
-    above = [key[: end + 1] for end, mark in enumerate(key) if mark == "/"]
-    return any(source._excludes(each, False) for each in (*above, key))
-
-
 def _is_double(place: str, places: Mapping[str, tuple[Archive, str]]) -> bool:
     """Return whether a file is a view of a whole table, or the page of a note of Keep's."""
     end = suffix(place)
@@ -184,15 +178,14 @@ def _ids_that_tell_apart(keys: Iterable[str]) -> set[str]:
 
 def _parts(archive: Archive, stack: ExitStack, skipped: list[str]) -> dict[str, Archive]:
     """Return an archive and, by prefix, the archives directly in it, opened in memory."""
-    parts, size = {"": archive}, 0
+    parts, left = {"": archive}, LARGEST_PARTS
     for key, file in archive.files.items():
         if file.suffix == ".zip":
-            size += file.size
             try:
-                largest = LARGEST_PARTS - size + file.size
-                parts[f"{key}/"] = stack.enter_context(open_inner(archive, key, largest))
+                parts[f"{key}/"] = stack.enter_context(open_inner(archive, key, left))
             except (SourceError, Unreadable) as reason:
                 skipped.append(f"{key}: {reason}")
+            left -= file.size
     return parts
 
 

@@ -51,9 +51,8 @@ MAX_RATIO, RATIO_FROM = 200, MEGABYTE
 
 _ENCRYPTED, _UTF8_NAME = 0x1, 0x800  # flag bits of a file in a zip archive
 
-# Folders of software, full of other people's Markdown, and Jekyll's templates and generated pages;
-# and software's files, such as TiddlyWiki's settings and plugins.
-SOFTWARE = frozenset({"node_modules", "site-packages", "_includes", "_layouts", "_site"})
+# Folders and files of software: among these, TiddlyWiki's settings and plugins.
+SOFTWARE = frozenset(word_lists()["software"])
 _SOFTWARE_FILE = re.compile(
     r"(?:requirements[\w.-]*|constraints|licen[cs]e|robots|cmakelists)\.txt|\$__.*\.tid",
     re.IGNORECASE,
@@ -64,8 +63,6 @@ _SOFTWARE_FILE = re.compile(
 # elsewhere: on some file systems, readable files take no blocks, either.
 _ICLOUD = ".icloud"
 _DATALESS = 0x40000000
-# Without notes in it, a folder counts as empty even if it has these or hidden files.
-_NO_NOTES = frozenset({"lost+found"})
 
 # Don't follow a link or wait for a pipe that has replaced a listed file. Windows has neither flag.
 OPEN_FLAGS = os.O_RDONLY
@@ -86,7 +83,8 @@ class File(NamedTuple):
     @property
     def name(self) -> str:
         """The name without folder and suffix, in Unicode's composed form."""
-        return composed(os.path.splitext(self.key.rpartition("/")[2])[0])
+        name = self.key.rpartition("/")[2]
+        return composed(name[: len(name) - len(self.suffix)])
 
     @property
     def suffix(self) -> str:
@@ -186,7 +184,8 @@ class Folder(Archive):
                     self.closed.append(prefix)
                     self.skipped.append(f"{prefix}: {unreadable(error)}")
                 continue
-            if prefix and all(it.name[0] == "." or it.name in _NO_NOTES for it in entries):
+            # A folder counts as empty even if it has hidden files.
+            if prefix and all(it.name[0] == "." or it.name == "lost+found" for it in entries):
                 with suppress(OSError):
                     status = os.stat(path)
                     self.empty[prefix] = max(status.st_mtime, status.st_ctime)
@@ -275,17 +274,15 @@ class Folder(Archive):
 
     def _report_link(self, key: str, entry: os.DirEntry[str]) -> None:
         """Add a line to ``skipped`` that says why a link isn't followed."""
-        place = key
-        reason = "a link out of this folder; what it leads to can be a source of its own"
-        try:
-            os.stat(entry.path)
-            place += "/" * entry.is_dir()
-            if Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(self._root)):
-                reason = "a link to what is in this folder anyway"
-        except OSError as error:
-            reason = f"a link that leads nowhere ({error.strerror})"
-        if (place != key or self._is_wanted(entry.name)) and not self._excludes(place):
-            self.skipped.append(f"{key}: {reason}")
+        place = key + "/" * os.path.isdir(entry.path)
+        if (place == key and not self._is_wanted(entry.name)) or self._excludes(place):
+            return
+        reason = "out of this folder; what it leads to can be a source of its own"
+        if Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(self._root)):
+            reason = "to what is in this folder anyway"
+        if not os.path.exists(entry.path):
+            reason = "that leads nowhere"
+        self.skipped.append(f"{key}: a link {reason}")
 
 
 def storable_name(name: str) -> str:

@@ -6,8 +6,7 @@ import io
 import os
 import re
 import stat
-import zipfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
@@ -22,6 +21,8 @@ from .states import digest, explained, file_state, unreadable
 
 # Where such files are, no JSON beside them is an export.
 MARKDOWN = (".md", ".markdown")
+# Files that are zip archives, or damaged ones.
+ZIPS = (".bear2bk", ".bearbk", ".textpack", ".zip")
 # Files that are tried to recognize an export: some in it may be damaged.
 MOST_TRIED = 10
 
@@ -38,8 +39,6 @@ class FileSource:
         self.name = name or self.default_name
         self.location = str(location)
         self.skipped: list[str] = []
-        self.left_out: Collection[str] = ()  # keys of notes that are there, but aren't to be read
-        self.empty_folders: Mapping[str, float] = {}  # below the root, and when they last changed
         # (place, stamp) of a PDF → the name and text of each page, if the index has them.
         self.known_pages: Callable[[str, str], list[tuple[str, str]] | None] = lambda *file: None
 
@@ -57,7 +56,7 @@ class FileSource:
         self, is_wanted: Callable[[File], object], what: str, advice: str
     ) -> Iterator[tuple[Archive, list[File]]]:
         """Open the location; yield it and its wanted files. Raise SourceError if it has none."""
-        with open_export(self.path) as archive:
+        with open_archive(self.path) as archive:
             self.skipped = list(archive.skipped)
             files = list(filter(is_wanted, archive.files.values()))
             if not files:
@@ -94,8 +93,7 @@ class FileSource:
     def _pages(self, file: LinkedFile) -> list[tuple[str, str]]:
         """Return the name and text of each page of a PDF. Add a line to ``skipped`` if it fails."""
         name = file.place.rpartition("/")[2]
-        known = self.known_pages(file.place, file.stamp)
-        if known is not None:
+        if (known := self.known_pages(file.place, file.stamp)) is not None:
             return known
         if not pdf.is_installed():
             line = f"words in PDFs are left out; to index them, run: {pdf.INSTALL_PDF}"
@@ -114,33 +112,27 @@ class FileSource:
 
 
 @contextmanager
-def open_archive(path: Path) -> Iterator[Archive]:
-    """Open the archive or folder at ``path``. Raise SourceError."""
-    if os.path.isdir(path):
-        folder = Folder(path)
-        folder.check_whole()
-        yield folder
-        return
+def open_archive(
+    path: Path, excludes: Callable[[str], bool] = lambda key: False
+) -> Iterator[Archive]:
+    """Open a folder, a zip archive, or any other file as a folder of one. Raise SourceError.
+
+    :param excludes: whether to leave out a key of a folder; a folder's key ends in "/"
+    """
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise SourceError(f"{path} is neither a file nor a folder.")
-        with open(path, "rb") as stream, open_zip(stream, str(path)) as archive:
-            yield archive
+        if is_zip(path):
+            with open(path, "rb") as stream, open_zip(stream, str(path)) as archive:
+                yield archive
+            return
     except OSError as error:
         raise explained(path, error) from error
-
-
-@contextmanager
-def open_export(path: Path) -> Iterator[Archive]:
-    """Open an archive or a folder, or any other file as a folder of one. Raise SourceError."""
-    if os.path.isfile(path) and not is_zip(path):
+    if os.path.exists(path) and not os.path.isdir(path):
         path = Path(os.path.realpath(path))
         folder = Folder(path.parent, excludes=lambda key: key != path.name)
-        folder.check_whole()
-        yield folder
     else:
-        with open_archive(path) as archive:
-            yield archive
+        folder = Folder(path, excludes=excludes)
+    folder.check_whole()
+    yield folder
 
 
 @contextmanager
@@ -197,26 +189,27 @@ def _read_packed(stream: IO[bytes], name: str, place: str) -> bytes:
 def first_files(location: str, is_wanted: Callable[[File], object]) -> Iterator[tuple[str, bytes]]:
     """Yield the names and contents of the first wanted files, to recognize an export.
 
-    Of a folder, no subfolder is listed. Raise SourceError.
+    Beside notes, and in a folder's subfolders, there is only Simplenote's. Raise SourceError.
     """
-    path = Path(location).expanduser()
-    if path.is_dir():
-        inside = paths_at(location)
-        if any(name.lower().endswith(MARKDOWN) for name in inside):
-            inside = []  # a folder of notes, or Simplenote's, which has their texts beside "source"
-        files = [File(name, name, "", 0, 0, None) for name in ("source/notes.json", *inside)]
-        for file in [*filter(is_wanted, files)][:MOST_TRIED]:
-            with suppress(OSError), open(path / file.key, "rb") as stream:
-                yield file.key, stream.read(LARGEST_FILE)
-        return
-    with open_export(path) as archive:
-        for file in [*filter(is_wanted, archive.files.values())][:MOST_TRIED]:
+    names = (name.lower().rpartition("/")[2] for name in paths_at(location))
+    has_notes = any(name.endswith(MARKDOWN) and name[:7] != "readme." for name in names)
+
+    def excludes(key: str) -> bool:
+        may_be = not has_notes or key.startswith("source/")
+        return key != "source/" and not (may_be and is_wanted(File(key, key, "", 0, 0, None)))
+
+    with open_archive(Path(location).expanduser(), excludes) as archive:
+        for key in [key for key in archive.files if not excludes(key)][:MOST_TRIED]:
             with suppress(Unreadable):
-                yield file.key, archive.read(file.key)
+                yield key, archive.read(key)
 
 
 def is_zip(path: Path) -> bool:
-    return os.path.isfile(path) and zipfile.is_zipfile(path)
+    """Return whether a file is a zip archive, by its name or its first bytes. Raise OSError."""
+    if not os.path.isfile(path) or path.suffix.lower() in ZIPS:
+        return os.path.isfile(path)
+    with open(path, "rb") as stream:
+        return stream.read(4) in (b"PK\3\4", b"PK\5\6")
 
 
 def paths_at(location: str) -> list[str]:

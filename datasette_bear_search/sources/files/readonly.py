@@ -7,17 +7,16 @@ database, checkpoints it or creates files beside it. This module never changes a
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from struct import iter_unpack, unpack
 from threading import Lock
-from typing import IO
 
 from ...sqlite import sqlite3
 from ..base import SourceError
@@ -30,14 +29,31 @@ OWNER_BUSY_SECONDS = 5.0
 # How many times to try if the file changes while it is being copied, and the pause in between.
 COPY_ATTEMPTS = 5
 COPY_PAUSE_SECONDS = 0.2
-# How copies are called, and seconds after which one that is still there is nobody's: SQLite has it
-# open right after it was written.
-COPIES = "datasette-bear-search-"
+# How copies and their folders are called, and seconds after which one that is still there is
+# nobody's: SQLite has it open right after it was written.
+COPIES, COPY = "datasette-bear-search-", "copy.sqlite"
 ABANDONED_SECONDS = 600.0
 
 # When a process closes any descriptor of a file, POSIX drops all of its locks on that file, even
 # those that SQLite holds in another thread. So this process reads only one database at a time.
 _one_at_a_time = Lock()
+
+
+# Parts of SQLite's messages about a file → what to tell people. By the message, because Python
+# has had SQLite's error codes only since 3.11.
+ADVICE = {
+    "authorization denied": str(not_allowed("{file}")),
+    "locked": "{file} is busy: {program}, or another program, is saving to it. Try again in a"
+    " minute; if it stays busy, quit other programs that use it.",
+    # A read needs to write only to roll back what a crash left unfinished.
+    "readonly database": "{file} was left in the middle of saving, and only {program} can repair"
+    " that. Open {program} once, then try again. If this is a copy, make it again while {program}"
+    " is closed.",
+    "malformed|not a database": "{file} is damaged and cannot be read. Open {program} to see"
+    " whether it still shows your notes. If this is a copy, copy it again while {program} is"
+    " closed.",
+    "": "{file} can't be read: {words}. Open {program} once, then try again.",
+}
 
 
 @dataclass(frozen=True)
@@ -48,6 +64,7 @@ class Owner:
     program: str
     file_name: str = ""  # of the database, for locations that are a folder
     if_missing: str = "Give the PATH of a SQLite database."
+    advice: Mapping[str, str] = field(default_factory=lambda: ADVICE)
 
 
 ANY_PROGRAM = Owner("SQLite database", "the program that it belongs to")
@@ -86,11 +103,6 @@ def state(path: Path, owner: Owner = ANY_PROGRAM) -> str:
     return f"{file_state(file)} {file_state(_beside(file, '-wal'))}"
 
 
-def is_about_the_file(words: str) -> bool:
-    """Return whether an SQLite message is about the file, and not about the statement."""
-    return any(part and part in words for part in _ADVICE)
-
-
 def _database_in(path: Path, owner: Owner) -> Path:
     # SQLite looks for the journal beside the file that a symbolic link points to, and so must we.
     # os.path, unlike Path, returns False and raises no error for files that macOS protects.
@@ -120,33 +132,29 @@ def _opened(file: Path, owner: Owner, cleanup: ExitStack) -> sqlite3.Connection:
     # told not to write to them.
     if os.path.exists(_beside(file, "-wal")) and os.path.exists(_beside(file, "-shm")):
         return connect(file, "mode=ro&readonly_shm=1")
-    # Filled only when it has no name anymore: whatever kills this process, no copy remains.
-    descriptor, name = tempfile.mkstemp(".sqlite", COPIES)
-    copy = Path(name)
-    cleanup.callback(copy.unlink, missing_ok=True)
-    stream = cleanup.enter_context(os.fdopen(descriptor, "w+b"))
-    db = connect(copy)
-    with suppress(PermissionError):  # Windows keeps the name as long as the file is open
-        copy.unlink()
-    _copy_into(stream, file, owner)
+    folder = cleanup.enter_context(
+        tempfile.TemporaryDirectory(prefix=COPIES, ignore_cleanup_errors=True)
+    )
+    copy = Path(folder, COPY)
+    _copy(file, copy, owner)
+    db = connect(copy, "mode=rw")
+    db.execute("select count(*) from sqlite_master").fetchall()  # opens the log, too
+    # Whatever kills this process from now on, no copy remains: open files need no names.
+    with suppress(OSError):  # on Windows, they do
+        shutil.rmtree(folder)
     return db
 
 
 def remove_abandoned_copies() -> None:
-    """Remove copies that killed processes left: of earlier versions, or on Windows."""
+    """Remove copies that processes left which were killed while they made one."""
     with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
-            if entry.name.startswith(COPIES):
+            if entry.name.startswith(COPIES) and entry.is_dir(follow_symlinks=False):
                 with suppress(OSError):
-                    _remove_if_abandoned(Path(entry.path))
-
-
-def _remove_if_abandoned(path: Path) -> None:
-    is_ours = not hasattr(os, "getuid") or os.lstat(path).st_uid == os.getuid()
-    copy = path / "copy.sqlite" if path.is_dir() else path
-    age = time.time() - os.lstat(copy).st_mtime
-    if is_ours and not path.is_symlink() and copy.suffix == ".sqlite" and age > ABANDONED_SECONDS:
-        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+                    status = os.stat(Path(entry.path, COPY))
+                    is_ours = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+                    if is_ours and time.time() - status.st_mtime > ABANDONED_SECONDS:
+                        shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _uses_wal(file: Path, owner: Owner) -> bool:
@@ -164,22 +172,17 @@ def _uses_wal(file: Path, owner: Owner) -> bool:
     return header[19:20] == b"\2"
 
 
-def _copy_into(copy: IO[bytes], file: Path, owner: Owner) -> None:
+def _copy(file: Path, copy: Path, owner: Owner) -> None:
     for attempt in range(COPY_ATTEMPTS):
         if attempt:
             time.sleep(COPY_PAUSE_SECONDS)
         before = state(file)
         try:
-            copy.seek(0)
-            copy.truncate()
-            with open(file, "rb") as stream:
-                shutil.copyfileobj(stream, copy)
+            shutil.copyfile(file, copy)
+            _beside(copy, "-wal").unlink(missing_ok=True)
             # There is no -wal file if the program exited properly.
-            with suppress(FileNotFoundError), open(_beside(file, "-wal"), "rb") as log:
-                _apply_log(log, copy)
-            copy.seek(18)
-            copy.write(b"\1\1")  # not in WAL mode, which needs files with names
-            copy.flush()
+            with suppress(FileNotFoundError):
+                shutil.copyfile(_beside(file, "-wal"), _beside(copy, "-wal"))
         except OSError as error:  # such as a full disk
             raise SourceError(
                 f"{file} can't be copied to {tempfile.gettempdir()}, where it would be read:"
@@ -190,61 +193,6 @@ def _copy_into(copy: IO[bytes], file: Path, owner: Owner) -> None:
     raise _explained(file, owner, "locked")
 
 
-def _apply_log(log: IO[bytes], copy: IO[bytes]) -> None:
-    """Write what was committed to a write-ahead log into a copy of its database.
-
-    The format is described at https://www.sqlite.org/fileformat2.html#the_write_ahead_log.
-    """
-    header = log.read(32)
-    if len(header) < 32:
-        return
-    magic, _, page_size, _, *salt, _, _ = unpack(">8I", header)
-    order = ">" if magic & 1 else "<"
-    sums = _checksum(header[:24], (0, 0), order)
-    pages: dict[int, bytes] = {}
-    while len(frame := log.read(24 + page_size)) == 24 + page_size:
-        number, pages_in_all, *proof = unpack(">6I", frame[:24])
-        sums = _checksum(frame[:8] + frame[24:], sums, order)
-        if proof != [*salt, *sums]:  # left from before the log was last emptied
-            return
-        pages[number] = frame[24:]
-        if pages_in_all:  # the end of a transaction
-            for number, page in pages.items():
-                copy.seek((number - 1) * page_size)
-                copy.write(page)
-            copy.truncate(pages_in_all * page_size)
-            pages.clear()
-
-
-def _checksum(data: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]:
-    first, second = sums
-    for one, other in iter_unpack(f"{order}2I", data):
-        first = (first + one + second) & 0xFFFFFFFF
-        second = (second + other + first) & 0xFFFFFFFF
-    return first, second
-
-
-_DAMAGED = (
-    "{file} is damaged and cannot be read. Open {program} to see whether it still shows your notes."
-    " If this is a copy, copy it again while {program} is closed."
-)
-# A part of SQLite's message about the file → what to tell people. By the message, because Python
-# has had SQLite's error codes only since 3.11.
-_ADVICE = {
-    "locked": "{file} is busy: {program}, or another program, is saving to it. Try again in a"
-    " minute; if it stays busy, quit other programs that use it.",
-    # A read needs to write only to roll back what a crash left unfinished.
-    "readonly database": "{file} was left in the middle of saving, and only {program} can repair"
-    " that. Open {program} once, then try again. If this is a copy, make it again while {program}"
-    " is closed.",
-    "malformed": _DAMAGED,
-    "not a database": _DAMAGED,
-    "": "{file} can't be read: {words}. Open {program} once, then try again.",
-}
-
-
 def _explained(file: Path, owner: Owner, words: str) -> SourceError:
-    if "authorization denied" in words:
-        return not_allowed(file)
-    advice = next(advice for part, advice in _ADVICE.items() if part in words)
+    advice = next(advice for part, advice in owner.advice.items() if re.search(part, words))
     return SourceError(advice.format(file=file, program=owner.program, words=words))

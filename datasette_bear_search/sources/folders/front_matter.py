@@ -45,10 +45,6 @@ _ITEM = re.compile(r"[ \t]*-[ \t]+(?P<value>.+)")
 _TAG_VALUE = re.compile(r"^([ \t]*(?:[\w-]+:|-)[ \t]+)(#[^\s#'][^'\n]*)$", re.MULTILINE)
 
 
-class _Invalid(Exception):
-    """The block looks like front matter but can't be parsed. The message says why."""
-
-
 # python-frontmatter splits and parses in the same way, but raises on mistakes in properties that
 # are written by hand. Most of this module is about tolerating them.
 def split(text: str, *, fenced_only: bool = True) -> tuple[dict[str, Any], str, str]:
@@ -66,7 +62,7 @@ def split(text: str, *, fenced_only: bool = True) -> tuple[dict[str, Any], str, 
     try:
         parse = _toml if match["fence"] == "+++" else load_json if match["json"] else _yaml
         properties = parse(block)
-    except (_Invalid, Unreadable) as error:
+    except Unreadable as error:
         properties, is_whole = _simple_lines(block)
         if not is_whole:
             return properties, text, str(error)
@@ -111,10 +107,8 @@ def tags(properties: Mapping[str, Any], names: Iterable[str] = TAGS) -> list[str
     items: list[str] = []
     for value in (properties[name] for name in names if name in properties):
         for text in _texts(value):
-            if not isinstance(value, str):
-                items.append(text)
-            else:
-                items += text.split(",") if "," in text else text.split()
+            is_item = not isinstance(value, str)
+            items += [text] if is_item else text.split("," if "," in text else None)
     return [tag for item in items if (tag := item.strip().strip("#*\"'/[] "))]
 
 
@@ -150,7 +144,7 @@ def _texts(value: Any, depth: int = 2) -> list[str]:
 def _yaml(block: str) -> Any:
     steps = (1 if mark in "[{" else -1 for mark in block if mark in "[]{}")
     if max(accumulate(steps), default=0) > DEEPEST or _DEEP_LINE.search(block):
-        raise _Invalid("its front matter is nested too deeply")
+        raise Unreadable("its front matter is nested too deeply")
     # The import takes 10 ms. Only a server has imported yaml anyway, for Datasette.
     import yaml
 
@@ -162,7 +156,7 @@ def _yaml(block: str) -> Any:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" in line {mark.line + 2}" if mark else ""
-        raise _Invalid(f"its front matter is not valid YAML{line}") from None
+        raise Unreadable(f"its front matter is not valid YAML{line}") from None
 
 
 def _toml(block: str) -> dict[str, Any]:
@@ -172,9 +166,9 @@ def _toml(block: str) -> dict[str, Any]:
         loaded = tomllib.loads(block)
         return loaded | as_dict(loaded.pop("taxonomies", None))  # where Zola has tags
     except ImportError:  # Python 3.10
-        raise _Invalid("its front matter is TOML, which needs Python 3.11") from None
+        raise Unreadable("its front matter is TOML, which needs Python 3.11") from None
     except (ValueError, RecursionError):
-        raise _Invalid("its front matter is not valid TOML") from None
+        raise Unreadable("its front matter is not valid TOML") from None
 
 
 def _by_name(loaded: dict[Any, Any]) -> dict[str, Any]:

@@ -120,8 +120,7 @@ class LinkedFiles:
             name = name_hash(link.path)
             self._named.add(name)
             hashes.add(f"{name}.{self._states.get(name, 0):x}")
-            key = self._resolver.resolve(link.path, folder, is_wiki=link.is_wiki)
-            if key:
+            if key := self._resolver.resolve(link.path, folder, is_wiki=link.is_wiki):
                 file = self._files[key]
                 found.append(LinkedFile(link.path, file.key, file.stamp))
         return found, hashes

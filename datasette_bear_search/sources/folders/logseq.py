@@ -13,9 +13,9 @@ from urllib.parse import quote, unquote
 
 from ..files.archive import Archive, File
 from ..files.states import composed
-from ..formats.markdown_metadata import Metadata, suffix, without_code
+from ..formats.markdown_metadata import Metadata, ParsedText, suffix, without_code
 from ..formats.text import decode, word_lists
-from . import NoteFolder, ParsedFile, front_matter, org
+from . import NoteFolder, front_matter, org
 from .links import without_suffix
 
 SETTINGS_FOLDER = "logseq"
@@ -139,7 +139,7 @@ class LogseqGraph(NoteFolder):
         page = quote(self._link_name(file.key) if is_journal else title, safe="")
         return f"{NOTE_URL}{quote(self.graph, safe='')}?page={page}"
 
-    def _parse(self, file: File, text: str) -> ParsedFile:
+    def _parse(self, file: File, text: str) -> ParsedText:
         if file.suffix == org.SUFFIX:
             return org.parse(text, self._link_name(file.key))
         properties, body, problem = _page_properties(text)
@@ -183,10 +183,9 @@ def formatted(day: date, pattern: str) -> str:
 def _journal_day(key: str, name: str) -> date | None:
     """Return the day in the file name of a journal; None for a page."""
     match = _JOURNAL.fullmatch(name) if key.startswith(JOURNALS + "/") else None
-    try:
+    with suppress(ValueError):
         return date(*map(int, match.groups())) if match else None
-    except ValueError:
-        return None
+    return None
 
 
 def _page_properties(text: str) -> tuple[dict[str, Any], str, str]:

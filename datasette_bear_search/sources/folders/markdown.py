@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,19 +15,20 @@ from ..files.archive import LARGEST_NOTE, Archive, File
 from ..files.states import composed
 from ..formats.documents import is_template, parse_html
 from ..formats.keep import is_page_of_keep
-from ..formats.markdown_metadata import suffix
-from ..formats.text import decode
-from . import NoteFolder, ParsedFile, front_matter, has_files, org, tiddlywiki
+from ..formats.markdown_metadata import ParsedText, suffix
+from ..formats.text import decode, word_lists
+from . import NoteFolder, front_matter, org, tiddlywiki
 from .links import INDEX_NAMES
 
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
 HTML = (".html", ".htm", ".xhtml")
 SUFFIXES = (*MARKDOWN_SUFFIXES, *HTML, ".txt", ".text", org.SUFFIX, tiddlywiki.SUFFIX)
 
+# Files and folders among which notes are looked for, to recognize their folder.
+MOST_ENTRIES = 2000
 _TRASH = re.compile(r"((?:.*?/)??)trash/", re.IGNORECASE)
 _BESIDE_TRASH = ("source/notes.json", "notes.sqlite")
-# Files that generators of sites write beside the first page.
-_OF_SITES = ("sitemap.xml", "404.html", "_next", "search_index.json", "search/search_index.json")
+_OF_SITES = word_lists()["of_sites"]
 # As in a Zettelkasten: 202401051000 Tomatoes.md, which [[202401051000]] means.
 _ID = re.compile(r"(?:^|/)(\d{12,14})(?=(?:_|[^\w/])[^/]+$)")
 # Dendron's fields, its dates in milliseconds; and its links: [[note]], [[label|note]],
@@ -61,18 +61,19 @@ class MarkdownFolder(NoteFolder):
         checked_option("suffixes", suffixes, bool(ends) and all(ends), wanted)
         self.suffixes = tuple(f".{end}" for end in ends)
         is_template = isinstance(url, str) and ("{path}" in url or "{absolute}" in url or not url)
-        self.url = checked_option(
-            "url",
-            url,
-            is_template,
-            "an address with {path} or {absolute} where the path of a note's file belongs, such as"
-            " https://github.com/me/til/blob/main/{path}",
-        )
+        wanted = "an address with {path} or {absolute} where the path of a note's file belongs"
+        self.url = checked_option("url", url, is_template, wanted)
         self.app = str(app)
 
     @classmethod
     def reads(cls, location: str) -> bool:
-        return has_files(location, SUFFIXES)
+        left = MOST_ENTRIES
+        for _, folders, names in os.walk(os.path.expanduser(location)):
+            if any(name[0] != "." and suffix(name) in SUFFIXES for name in names):
+                return True
+            left -= len(folders) + len(names)
+            folders[:] = sorted(name for name in folders if name[0] != "." and left > 0)
+        return False
 
     def _settings(self) -> tuple[object, ...]:
         return (*super()._settings(), self.suffixes, self.url)
@@ -111,27 +112,26 @@ class MarkdownFolder(NoteFolder):
         is_org = suffix(key) == org.SUFFIX
         return org.names(text) if is_org else [tiddlywiki.split(text)[0].get("title", key)]
 
-    def _parse(self, file: File, text: str) -> ParsedFile:
-        name = file.name
+    def _parse(self, file: File, text: str) -> ParsedText:
+        name, end = file.name, file.suffix
         if name.lower() in INDEX_NAMES:
             name = composed(file.folder.rpartition("/")[2]) or name
-        if file.suffix == org.SUFFIX:
+        if end == org.SUFFIX:
             return org.parse(text, name)
-        if file.suffix == tiddlywiki.SUFFIX:
+        if end == tiddlywiki.SUFFIX:
             fields, body = tiddlywiki.split(text)
             return self._with_properties(fields, "", fields.get("title") or name, body)
-        if file.suffix in HTML:
+        if end in HTML:
             if is_template(text):
                 raise Unreadable("a template that a site is made from")
             page = parse_html(text)
-            says = (page.title or name, page.markdown, (), page.created, page.modified)
-            return ParsedFile(*says, page.has_image, page.problem)
-        if file.suffix not in MARKDOWN_SUFFIXES:
-            return ParsedFile(file.name, without_title_line(text, file.name))
+            return page._replace(title=page.title or name)
+        if end not in MARKDOWN_SUFFIXES:
+            return ParsedText(file.name, without_title_line(text, file.name))
         if _OF_DENDRON.match(text, 0, 2000):
             text = _DENDRON_LINK.sub(lambda it: f"[[{it[2]}|{it[1] or it[2]}]]", text)
         parsed = self._parse_markdown(file, text, file.name if self.names_are_titles else name)
-        return replace(parsed, soft_breaks=not self.names_are_titles)
+        return parsed._replace(soft_breaks=not self.names_are_titles)
 
     def _url(self, file: File, title: str) -> str | None:
         if not self.url:

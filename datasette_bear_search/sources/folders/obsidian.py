@@ -12,8 +12,9 @@ from urllib.parse import quote
 from ..base import Unreadable
 from ..files.archive import Archive, File
 from ..files.states import composed
+from ..formats.markdown_metadata import ParsedText
 from ..formats.text import as_dict, as_dicts, as_text, load_json
-from . import NoteFolder, ParsedFile
+from . import NoteFolder
 
 SETTINGS_FOLDER = ".obsidian"
 TRASH = ".trash"
@@ -69,7 +70,21 @@ class ObsidianVault(NoteFolder):
         return os.path.isdir(os.path.join(os.path.expanduser(location), SETTINGS_FOLDER))
 
     def _list(self, *, include_trashed: bool) -> Archive:
-        self._ignored, problems = _ignore_filters(self.root)
+        self._ignored = []
+        problems: list[str] = []
+        try:
+            settings = Path(self.root, SETTINGS_FOLDER, "app.json").read_bytes()
+            for item in as_dict(load_json(settings)).get("userIgnoreFilters") or ():
+                # A regular expression between slashes, or the beginning of a path.
+                is_pattern = len(item) > 2 and item[0] == item[-1] == "/"
+                pattern = f".*?(?:{item[1:-1]})" if is_pattern else re.escape(item)
+                self._ignored.append(re.compile(pattern, re.IGNORECASE))
+        except FileNotFoundError:
+            pass
+        except (OSError, TypeError, re.error, Unreadable):
+            self._ignored = []
+            problem = "can't be understood, so Obsidian's excluded files were read, too"
+            problems = [f"{SETTINGS_FOLDER}/app.json: {problem}"]
         folder = super()._list(include_trashed=include_trashed)
         folder.skipped += problems
         return folder
@@ -92,7 +107,7 @@ class ObsidianVault(NoteFolder):
         path = quote(composed(file.key.removesuffix(".md")), safe="")
         return f"{NOTE_URL}{quote(self.vault, safe='')}&file={path}"
 
-    def _parse(self, file: File, text: str) -> ParsedFile:
+    def _parse(self, file: File, text: str) -> ParsedText:
         if file.suffix == CANVAS:
             return _parse_canvas(file, text)
         if _OF_EXCALIDRAW.match(text) and (drawing := _DRAWING.search(text)):
@@ -100,35 +115,15 @@ class ObsidianVault(NoteFolder):
         return self._parse_markdown(file, text, file.name)
 
 
-def _parse_canvas(file: File, text: str) -> ParsedFile:
+def _parse_canvas(file: File, text: str) -> ParsedText:
     # Keep the words on the cards, the names of groups, and links to notes and web pages.
     try:
         canvas = load_json(text.strip() or "{}")
     except Unreadable as error:
-        return ParsedFile(file.name, "", problem=f"{error}; it is found by its name only")
-    cards = map(_card, as_dicts(as_dict(canvas).get("nodes")))
-    return ParsedFile(file.name, "\n\n".join(filter(None, cards)))
-
-
-def _card(node: dict[str, Any]) -> str:
-    kind = as_text(node.get("type"))
-    text = as_text(node.get({"group": "label", "link": "url"}.get(kind, kind)))
-    return f"[[{text}]]" if text and kind == "file" else text
-
-
-def _ignore_filters(root: str) -> tuple[list[re.Pattern[str]], list[str]]:
-    """Return the patterns of Obsidian's setting "Excluded files", and what is wrong with them."""
-    patterns = []
-    try:
-        settings = as_dict(load_json(Path(root, SETTINGS_FOLDER, "app.json").read_bytes()))
-        for item in settings.get("userIgnoreFilters") or ():
-            # A regular expression between slashes, or the beginning of a path.
-            is_pattern = len(item) > 2 and item[0] == item[-1] == "/"
-            pattern = f".*?(?:{item[1:-1]})" if is_pattern else re.escape(item)
-            patterns.append(re.compile(pattern, re.IGNORECASE))
-        return patterns, []
-    except FileNotFoundError:
-        return [], []
-    except (OSError, TypeError, re.error, Unreadable):
-        problem = "can't be understood, so Obsidian's excluded files were read, too"
-        return [], [f"{SETTINGS_FOLDER}/app.json: {problem}"]
+        return ParsedText(file.name, "", problem=f"{error}; it is found by its name only")
+    cards = []
+    for node in as_dicts(as_dict(canvas).get("nodes")):
+        kind = as_text(node.get("type"))
+        if card := as_text(node.get({"group": "label", "link": "url"}.get(kind, kind))):
+            cards.append(f"[[{card}]]" if kind == "file" else card)
+    return ParsedText(file.name, "\n\n".join(cards))

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 
-from ..formats.markdown_metadata import IMAGES, suffix
+from ..formats.markdown_metadata import IMAGES, ParsedText, suffix
 from ..formats.text import word_lists
-from . import ParsedFile, front_matter
+from . import front_matter
 
 SUFFIX = ".org"
 
-# Files may define their own words with #+TODO. Emacs' settings may, too; these are the usual ones.
-OPEN = frozenset("TODO NEXT WAIT WAITING HOLD STARTED DOING LATER NOW".split())
-DONE = frozenset("DONE CANCELLED CANCELED".split())
+OPEN, DONE = (frozenset(word_lists()[name]) for name in ("org_open", "org_done"))
 
 _KEYWORD = re.compile(r"#\+(?P<name>[\w-]+):[ \t]*(?P<value>.*)")
 _PROPERTY = re.compile(r":(?P<name>[\w+-]+):(?:[ \t]+(?P<value>.*))?")
@@ -50,7 +48,7 @@ def names(text: str) -> list[str]:
     return [*filter(None, (title, *aliases)), *ids]
 
 
-def parse(text: str, name: str) -> ParsedFile:
+def parse(text: str, name: str) -> ParsedText:
     """Parse a file; ``name`` is its title if the text has none."""
     file = _Lines()
     for line in _WRAPPED.sub(r"\1 \2", text).split("\n"):
@@ -63,7 +61,7 @@ def parse(text: str, name: str) -> ParsedFile:
     }
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(file.lines)).strip("\n")
     title = front_matter.first(properties, front_matter.TITLES)
-    return ParsedFile(
+    return ParsedText(
         _inline(title) or name,
         front_matter.as_list(properties) + body,
         list(dict.fromkeys(file.tags)),

@@ -99,10 +99,9 @@ def first_timestamp(values: Mapping[str, object], names: Iterable[str]) -> str |
 
 def timestamp_from_seconds(seconds: float) -> str | None:
     """Return the moment that is ``seconds`` after 1970; None if it is out of range."""
-    try:
+    with suppress(ValueError, OverflowError, OSError):
         return _iso(datetime.fromtimestamp(seconds, timezone.utc))
-    except (ValueError, OverflowError, OSError):
-        return None
+    return None
 
 
 def later(created: str | None, modified: str | None) -> str | None:

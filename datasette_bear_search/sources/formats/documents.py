@@ -6,13 +6,13 @@ import io
 import re
 from html import unescape
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...text.markdown import words_of
 from ..base import SourceError, Unreadable
 from ..files.archive import MEGABYTE, open_zip
 from .dates import first_timestamp
-from .markdown_metadata import leading_heading
+from .markdown_metadata import ParsedText, leading_heading
 from .text import word_lists
 
 # Characters times the deepest nesting of what indents lines or is searched again at each level:
@@ -27,9 +27,7 @@ LARGEST_WORD = 4 * MEGABYTE
 # The same for tags in that XML: this many take 2 s; a novel has 50,000.
 MOST_TAGS = 100_000
 
-# The names under which blogs, and programs that export notes, give a page's dates.
-_CREATED = "created date dcterms.created article:published_time creation-date".split()
-_MODIFIED = "updated modified dcterms.modified article:modified_time last-modified".split()
+_CREATED, _MODIFIED = word_lists()["page_created"], word_lists()["page_modified"]
 
 # A placeholder for a site generator as the page's first words, in its title or below front matter.
 _TEMPLATE = re.compile(
@@ -53,32 +51,18 @@ _TAGS = re.compile(r'\stags="([^"]+)', re.IGNORECASE)
 _EMPTY = re.compile(r"!\[([^\[\]\n]*)\]\(<>\)|(?<!!)\[\]\([^()\n]*\)")
 
 
-class Page(NamedTuple):
-    title: str
-    markdown: str
-    created: str | None = None  # ISO 8601
-    modified: str | None = None
-    has_image: bool = False
-    problem: str = ""  # why only the words were kept, for people
-
-    @property
-    def text(self) -> str:
-        """The Markdown, with the title as a heading above it."""
-        return f"# {self.title}\n\n{self.markdown}" if self.title else self.markdown
-
-
 def html_to_markdown(html: str) -> str:
     """Return a page's words as Markdown, with its title as a heading and without scripts."""
     return parse_html(html).text
 
 
-def parse_html(html: str) -> Page:
+def parse_html(html: str) -> ParsedText:
     """Return a page's title, words and dates. The Markdown doesn't repeat the title."""
     steps = (-1 if match[1] else 1 for match in _NESTING.finditer(html))
     page = _parsed(html) if max(accumulate(steps), default=0) * len(html) <= DEEPEST_PAGE else None
     words = unescape(_TAG.sub(" ", html)) if page is None else ""
     problem = "nested so deeply, or so damaged, that only its words are kept"
-    return page or Page("", words_of(words), problem=problem)
+    return page or ParsedText("", words_of(words), problem=problem)
 
 
 def is_template(html: str) -> bool:
@@ -86,7 +70,7 @@ def is_template(html: str) -> bool:
     return bool(_TEMPLATE.match(html, 0, 20_000))
 
 
-def parse_word(data: bytes) -> Page:
+def parse_word(data: bytes) -> ParsedText:
     """Return the words of a .docx file. Its pictures are never opened.
 
     :raises Unreadable: if it is damaged or too large
@@ -102,7 +86,7 @@ def parse_word(data: bytes) -> Page:
             if xml and (size > LARGEST_WORD or xml.count(b"<") > MOST_TAGS):
                 lines = _WORD_SPACE.sub(r"\n\n\g<0>", xml.decode(errors="replace"))
                 text = words_of(unescape(_TAG.sub("", lines))).replace("\n", "\n\n")
-                return Page("", text, problem="so large that only its words are kept")
+                return ParsedText("", text, problem="so large that only its words are kept")
     except SourceError:
         raise Unreadable("no Word document, or only a part of one") from None
     # The import takes 100 ms, and few sources need it.
@@ -126,7 +110,7 @@ _DOCUMENT = "word/document.xml"
 _WORD_SPACE = re.compile(r"</w:p>|<w:(?:br|tab)\b")
 
 
-def _parsed(html: str) -> Page | None:
+def _parsed(html: str) -> ParsedText | None:
     # The import takes 20 ms, and few folders need it.
     from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 
@@ -163,4 +147,5 @@ def _parsed(html: str) -> Page | None:
     if heading and title in ("", heading):
         title, text = heading, below
     created, modified = first_timestamp(dates, _CREATED), first_timestamp(dates, _MODIFIED)
-    return Page(title, text, created, modified, has_image="<img" in html.lower())
+    has_image = "<img" in html.lower()
+    return ParsedText(title, text, (), created, modified, has_image)

@@ -80,6 +80,28 @@ class Metadata(NamedTuple):
         return {name: getattr(self, name) for name in names}
 
 
+class ParsedText(NamedTuple):
+    """What is parsed from the text of a file."""
+
+    title: str
+    body: str  # Markdown
+    tags: Sequence[str] = ()  # in addition to those in the body
+    created: str | None = None  # ISO 8601
+    modified: str | None = None
+    has_image: bool = False  # whether there is one in addition to those in the body
+    problem: str = ""  # what couldn't be read, for people
+    todos_open: int = 0  # in addition to those in the body
+    todos_done: int = 0
+    trashed: bool = False  # if the text says so
+    soft_breaks: bool = False  # whether a line break in a paragraph is a space
+    title_line: str = ""  # if it isn't in the body; its tags and links belong to the note
+
+    @property
+    def text(self) -> str:
+        """The body, with the title as a heading above it."""
+        return f"# {self.title}\n\n{self.body}" if self.title else self.body
+
+
 def extract_metadata(text: str) -> Metadata:
     """Return the metadata of a Markdown text, ignoring what is in code."""
     prose, has_code = without_code(text)
@@ -134,7 +156,8 @@ def leading_heading(text: str) -> tuple[str, str]:
     """Return a text's leading heading in plain text, or "", and the text below it."""
     start = text.lstrip()
     line, _, rest = start.partition("\n")
-    if title := _heading(line):
+    heading = _HEADING_LINE.fullmatch(line.strip())
+    if heading and (title := plain_text(without_attributes(heading["words"]))):
         return title, rest.lstrip("\n")
     if match := _UNDERLINED.match(start):
         title = plain_text(without_attributes(match[1]))
@@ -234,11 +257,6 @@ def _tags(prose: str) -> list[str]:
 def _is_color(match: re.Match[str]) -> bool:
     before = match.string[max(0, match.start() - 30) : match.start()]
     return bool(_COLOR.fullmatch(match[1]) or _STYLE.search(before))
-
-
-def _heading(line: str) -> str:
-    match = _HEADING_LINE.fullmatch(line.strip())
-    return plain_text(without_attributes(match["words"])) if match else ""
 
 
 def _links(prose: str) -> tuple[list[LinkTarget], bool]:

@@ -15,13 +15,6 @@ from ..base import Unreadable
 
 # --- Bytes → text
 
-# UTF-32 comes first, because its little-endian mark begins with that of UTF-16.
-_BYTE_ORDER_MARKS = {
-    "utf-8-sig": (codecs.BOM_UTF8,),
-    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
-    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
-}
-
 # Windows' encoding in Western Europe and America, a superset of Latin-1's letters.
 _WESTERN = "cp1252"
 
@@ -95,17 +88,15 @@ def _bytes(run: re.Match[str]) -> bytes:
 
 def is_encoding(name: Any) -> bool:
     """Return whether this is "" or a text encoding that Python knows."""
-    try:
+    with suppress(LookupError, TypeError):
         "".encode(name or "utf-8")
-    except (LookupError, TypeError):
-        return False
-    return True
+        return True
+    return False
 
 
 def _decoded(data: bytes, encoding: str, problems: list[str]) -> str:
-    for unicode, marks in _BYTE_ORDER_MARKS.items():
-        if data.startswith(marks):
-            return data.decode(unicode, "replace")
+    if (marked := json.detect_encoding(data)) in ("utf-8-sig", "utf-16", "utf-32"):
+        return data.decode(marked, "replace")
     has_nul = b"\0" in data
     if has_nul and (unicode := _utf_16(data)):
         return data.decode(unicode, "replace")

@@ -339,11 +339,6 @@ def test_an_archive_without_notes_is_an_error(tmp_path: Path) -> None:
         list(backup(tmp_path).read())
 
 
-def test_a_copy_of_bears_own_data_is_not_taken_for_a_backup(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"Unpack it and give the PATH of the database\.sqlite"):
-        list(backup(tmp_path, {"Application Data/database.sqlite": "x"}).read())
-
-
 def test_the_state_changes_with_the_backup(tmp_path: Path) -> None:
     before = backup(tmp_path, bundle("A", "# A")).state()
     assert backup(tmp_path, bundle("A", "# Another")).state() != before

@@ -187,8 +187,8 @@ def test_symbolic_links_are_listed_but_not_followed(tmp_path: Path) -> None:
         "out.md": outside,
         "same.md": "a link to what is in this folder anyway",
         "sub/circle": "a link to what is in this folder anyway",
-        "itself.md": "a link that leads nowhere (Too many levels of symbolic links)",
-        "broken.md": "a link that leads nowhere (No such file or directory)",
+        "itself.md": "a link that leads nowhere",
+        "broken.md": "a link that leads nowhere",
     }
 
 
