@@ -21,12 +21,11 @@ from ..embeddings.backends import servers
 from ..embeddings.base import ModelUnavailable
 from ..embeddings.files import INSTALL_BUNDLED
 from ..embeddings.names import BUNDLED, CHOICES, MULTILINGUAL_MODEL
-from ..index import config
+from ..index import config, selection
 from ..index.file import database, metadata, nearest, schema, sources, vectors
 from ..index.run import changes
 from ..notes import counted, local_minute, printable
 from ..processes import installed_script
-from ..sources import registry as sources_registry
 from ..sources.base import SourceConfig, SourceError
 from ..sqlite import read_value, sqlite3
 from .options import sidecar_option
@@ -224,7 +223,7 @@ def _source(connection: sqlite3.Connection, stored: sources.StoredSource) -> Fin
 
 
 def _unindexed() -> Findings:
-    offers = [*sources_registry.offers()]
+    offers = [*selection.offers()]
     for source, _, notes, problem in offers:
         if problem:
             yield Finding(source.name, problem, False, _source_fix(source))

@@ -206,11 +206,10 @@ def _await_index(library: Library) -> None:
 
 def _offer_to_index(library: Library) -> None:
     """Ask whether to index the notes on this computer now. Otherwise, the search says how."""
-    from ..index.selection import Selection
-    from ..sources import registry
+    from ..index.selection import Selection, offers
     from .index import index_sources
 
-    found = [each for each in registry.offers() if not each.problem]
+    found = [each for each in offers() if not each.problem]
     names = (
         f"{counted(each.notes, 'note') if each.notes else 'the notes'} of {each.app}"
         for each in found

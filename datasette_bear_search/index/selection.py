@@ -1,12 +1,20 @@
-"""Which sources a run reads."""
+"""Which sources a run reads, and which it could read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from ..sources.base import SourceConfig
-from ..sources.registry import absolute, default_options, kind_of, new_name
+from ..sources.base import SourceConfig, SourceError
+from ..sources.registry import (
+    absolute,
+    default_options,
+    installed,
+    kind_of,
+    new_name,
+    open_source,
+)
 from .config import Configuration, named
 
 
@@ -85,3 +93,22 @@ def _not_configured(source: SourceConfig, configuration: Configuration | None) -
     never = configuration.never if configuration else source.never
     # The command line's --include-trashed applies to a single run.
     return replace(source, never=never, include_trashed=False)
+
+
+class Offer(NamedTuple):
+    """Notes of an app on this computer, which can be indexed."""
+
+    config: SourceConfig
+    app: str
+    notes: int = 0
+    problem: str = ""  # why they can't be read
+
+
+def offers() -> Iterator[Offer]:
+    """Yield the notes of apps on this computer; they are counted, not read."""
+    for config in installed():
+        try:
+            source: Any = open_source(config)
+            yield Offer(config, source.app, source.count())
+        except SourceError as error:
+            yield Offer(config, config.kind.capitalize(), problem=str(error))

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain, count
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from ..hookspecs import hooks
 from .base import Source, SourceConfig, SourceError
@@ -48,25 +48,6 @@ def installed() -> list[SourceConfig]:
                 name = new_name(kind, location, {source.name for source in found})
                 found.append(SourceConfig(name, kind, location))
     return found
-
-
-class Offer(NamedTuple):
-    """Notes of an app on this computer, which can be indexed."""
-
-    config: SourceConfig
-    app: str
-    notes: int = 0
-    problem: str = ""  # why they can't be read
-
-
-def offers() -> Iterator[Offer]:
-    """Yield the notes of apps on this computer; they are counted, not read."""
-    for config in installed():
-        try:
-            source: Any = open_source(config)
-            yield Offer(config, source.app, source.count())
-        except SourceError as error:
-            yield Offer(config, config.kind.capitalize(), problem=str(error))
 
 
 def names() -> list[str]:

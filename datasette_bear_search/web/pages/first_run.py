@@ -14,6 +14,7 @@ from datasette.database import Database
 from ...embeddings import files
 from ...embeddings import registry as models
 from ...embeddings.names import CHOICES, Choice, split_name
+from ...index import selection
 from ...index.file import metadata
 from ...index.file.database import default_path
 from ...notes import ForeseenError
@@ -50,7 +51,7 @@ async def first_run(request: Request, database: Database) -> Response | None:
     activity = updater.activity
     if updater.has_notes or (has_sources and not activity.doing and not activity.problems):
         return None
-    offers = [] if activity.doing else await asyncio.to_thread(list, registry.offers())
+    offers = [] if activity.doing else await asyncio.to_thread(list, selection.offers())
     service = service_of(database)
     context = {
         "offers": offers,
