@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import sqlite3
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -33,6 +34,13 @@ from tests.support.tiny_embedder import TINY, TinyEmbedder
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 PROGRAM, TRUSTED = "datasette-bear-search", "trusted-models.txt"
+
+
+def pytest_sessionstart(session):
+    """Make the dictionary of mistyped words while the workers collect, or each would make it."""
+    if session.config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ:
+        code = "from datasette_bear_search.search.planning import dictionary; dictionary.hashes()"
+        subprocess.Popen([sys.executable, "-c", code])
 
 
 def pytest_collection_finish():
