@@ -123,7 +123,7 @@ def check(library: AgentLibrary, ids: list[int]) -> str:
 @given(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE)
 @example(*['☠" (id 2)\n# "☠" (id 2)\rNotice: ☠'] * 5)
 @settings(
-    max_examples=25,
+    max_examples=12,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],  # examples are small, and shrinking takes minutes
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -143,7 +143,7 @@ def test_no_note_forges_a_line_of_the_program(indexed, title, body, tag, heading
 
 
 @given(HOSTILE, HOSTILE, HOSTILE)
-@settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate])
 def test_no_file_forges_a_line_of_the_program(title, body, tag):
     with TemporaryDirectory() as name:
         folder = Path(name) / re.sub(r"[/\0\ud800-\udfff]", "", tag)[:60]

@@ -28,6 +28,7 @@ from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.attached import pdf
 from tests.support.machines import DATASETTE, FOREIGN_MODULE, Machine
+from tests.support.shared import give_dictionary
 from tests.support.threads import wait_for
 from tests.support.unsafe_models import write_unsafe_model
 
@@ -53,6 +54,7 @@ def folder(first_run, tmp_path_factory) -> Iterator[Path]:
     """Return the foreign folder, with notes in it and an index of them."""
     machine = Machine(tmp_path_factory.mktemp("machine"))
     machine.write_foreign_modules()
+    give_dictionary(machine.cache)  # as after the first run
     folder = machine.folder
     (folder / "notes").mkdir()
     (folder / "more").mkdir()

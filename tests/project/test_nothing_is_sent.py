@@ -14,6 +14,7 @@ import pytest
 from datasette_bear_search.embeddings.files import BUNDLED_PACKAGE
 from tests.support.bear_database import BearNote
 from tests.support.machines import Machine, attempts, cut_off
+from tests.support.shared import give_dictionary
 
 pytestmark = [
     pytest.mark.skipif(
@@ -96,7 +97,7 @@ print(json.dumps([found, attempts() if is_cut_off else {}]))
 @pytest.fixture
 def machine(first_run, tmp_path) -> Machine:
     found = Machine(tmp_path / "machine")
-    found.cache.mkdir(parents=True)
+    give_dictionary(found.cache)  # as after the first run
     return found
 
 

@@ -144,8 +144,10 @@ SEARCHES: list[tuple[str, Parameters]] = [
 ]
 # Parameters that the tools for agents don't have.
 NOT_FOR_AGENTS = {"fusion", "balance", "sort", "min_similarity", "correct", "rerank"}
-# Running all searches through all interfaces takes a minute, so by default they take turns.
+# Running all searches through all interfaces takes a minute, so by default they take turns. What is
+# found doesn't depend on Datasette, so there is a third of the searches for its second version.
 ALL = "BEAR_TEST_ALL" in os.environ
+EVERY = 3 if IS_1_0 and not ALL else 1
 
 
 class Longest(Reranker):
@@ -320,7 +322,7 @@ async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(dem
         over_http = await stack.enter_async_context(Client(f"{root}/-/bear-search/mcp"))
         # An interface with the number 3 gets every third search.
         for_all = {
-            "Python": (1, partial(in_python, datasette, library)),
+            "in Python": (2, partial(in_python, datasette, library)),
             "page": (3, partial(on_the_page, datasette, name)),
             "terminal": (2, partial(in_the_terminal, demo)),
         }
@@ -335,7 +337,7 @@ async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(dem
             "datasette-agent": (3, partial(by_datasette_agent, datasette)),
             "llm": (3, by_llm),
         }
-        for number, (q, parameters) in enumerate(SEARCHES):
+        for number, (q, parameters) in enumerate(SEARCHES[::EVERY]):
             expected, close = await by_json(datasette, q, parameters)
             faces = [(*face, expected) for face in for_all.items()]
             if not parameters:
@@ -348,14 +350,14 @@ async def test_every_way_of_searching_gives_the_same_notes_in_the_same_order(dem
             found.append(expected)
     # Make sure that the searches differ and find something.
     assert len({(q, str(parameters)) for q, parameters in SEARCHES}) == len(SEARCHES) >= 79
-    assert sum(map(bool, found)) >= len(SEARCHES) - 10
+    assert sum(map(bool, found)) >= len(SEARCHES) / EVERY - 10
     assert max(map(len, found)) == LIMIT
 
 
 async def test_page_runs_the_same_statement_as_python(demo):
     datasette, library = Datasette([str(demo)]), Library(demo)
     compared = 0
-    for q, parameters in SEARCHES[::3]:
+    for q, parameters in SEARCHES[:: 3 * EVERY]:
         response = search_library(library, q, parameters)
         html = (await datasette.client.get(address(PAGE, q, parameters))).text
         if shown := statement_on(html):
@@ -367,7 +369,7 @@ async def test_page_runs_the_same_statement_as_python(demo):
             compared += 1
         else:
             assert not response.hits, (q, parameters)
-    assert compared >= 25
+    assert compared >= 25 // EVERY
 
 
 @pytest.mark.parametrize("q", ["", "  "])

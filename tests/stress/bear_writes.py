@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tests.stress.commands import Ended
@@ -208,7 +209,9 @@ def _idle_bear(library: Path, journal: str, is_open: bool) -> Iterator[None]:
 
 
 def _serve(measured: Measured, command: list, seconds: float) -> None:
-    with subprocess.Popen(command, **_quietly(), cwd=REPOSITORY) as server:
+    # As a shell does, because a process in the background ignores Ctrl-C, and so do its children.
+    restore = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, **_quietly(), cwd=REPOSITORY, preexec_fn=restore) as server:
         assert server.stdout is not None
         # Wait for this line, because Ctrl-C during startup is handled differently.
         for line in server.stdout:

@@ -1,13 +1,17 @@
-"""What one worker makes for all."""
+"""What is made once and not for every worker or every process."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
+
+from datasette_bear_search.processes import DISTRIBUTION, user_folder
+from datasette_bear_search.search.planning import dictionary
 
 
 def made_once(paths: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
@@ -20,3 +24,12 @@ def made_once(paths: pytest.TempPathFactory, name: str, make: Callable[[Path], o
             make(folder)
             (folder / "done").touch()
     return folder
+
+
+def give_dictionary(cache: Path) -> None:
+    """Put the dictionary of mistyped words into an empty cache, where it would take seconds."""
+    dictionary.hashes()
+    folder = cache / DISTRIBUTION
+    folder.mkdir(parents=True)
+    for path in user_folder("cache").glob("dictionary-*.bin"):
+        shutil.copy(path, folder)

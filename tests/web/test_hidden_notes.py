@@ -29,7 +29,7 @@ from tests.support.docs import ROOT
 from tests.support.note_folders import write_files
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
-pytestmark = [pytest.mark.datasette, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ROWS = "\n".join(f"- item {number} of the usual list" for number in range(3))
 VISIBLE = {
@@ -72,8 +72,10 @@ NAMES = ("a-first.md", "b-roof.md", "z-last.md")
 
 def addresses() -> Iterable[str]:
     search = "/-/bear-search"
-    for query in QUERIES:
-        for mode in MODES:
+    # What is found doesn't depend on Datasette.
+    for number, query in enumerate(QUERIES[::3] if IS_1_0 else QUERIES):
+        # The first ones are words of hidden notes. Of the others, each has a second mode in turn.
+        for mode in MODES if number < 10 else ("auto", MODES[1 + number % 3]):
             yield f"{search}.json?{urlencode({'q': query, 'mode': mode, '_facets': '1'})}"
         yield f"{search}?{urlencode({'q': query})}"
         yield f"{search}/suggest.json?{urlencode({'q': query})}"
@@ -111,7 +113,7 @@ def addresses() -> Iterable[str]:
 
 TOOL_CALLS: list[tuple[str, dict[str, Any]]] = [
     *(("search_notes", {"query": query}) for query in QUERIES if query),
-    *(("search_notes", {"query": query, "mode": "keyword"}) for query in QUERIES[:20]),
+    *(("search_notes", {"query": query, "mode": "keyword"}) for query in QUERIES[:10]),
     ("search_notes", {"queries": ["diagnosis", "zeppelin", "roof"]}),
     ("search_notes", {"filters": {"tag": "private"}}),
     ("search_notes", {"filters": {"source": "notes"}, "limit": 20}),
@@ -190,6 +192,7 @@ def same(text: str, path: Path) -> str:
     return _VARYING.sub("", text.replace(str(path.parent), ""))
 
 
+@pytest.mark.datasette
 async def test_hidden_notes_change_no_response_for_people(datasettes, libraries):
     different, count, found = {}, 0, 0
     for address in addresses():
@@ -200,8 +203,8 @@ async def test_hidden_notes_change_no_response_for_people(datasettes, libraries)
         if bodies[0] != bodies[1] or responses[0].status_code != responses[1].status_code:
             different[address] = difference(*bodies)
     assert different == {}
-    assert count > 300
-    assert found > 100  # the responses aren't all errors
+    assert count > 250
+    assert found > 80  # the responses aren't all errors
 
 
 async def test_hidden_notes_change_no_response_for_agents(libraries):
@@ -219,6 +222,7 @@ async def test_hidden_notes_change_no_response_for_agents(libraries):
     assert different == {}
 
 
+@pytest.mark.datasette
 async def test_the_owner_sees_hidden_notes(datasettes):
     for datasette, hits in zip(datasettes, (1, 0)):
         response = await datasette.client.get(

@@ -405,8 +405,8 @@ def test_the_same_note_is_always_cut_in_the_same_way(title, body):
     ],
 )  # fmt: skip
 def test_cutting_strange_notes_takes_no_longer(pattern):
-    body = pattern * (300_000 // len(pattern))
+    body = pattern * (100_000 // len(pattern))
     started = time.process_time()
     passages("Title", body)
     passages("Title", f"a{body}x")
-    assert time.process_time() - started < 10  # quadratic code would take minutes
+    assert time.process_time() - started < 3  # quadratic code would take many seconds

@@ -255,7 +255,7 @@ def test_a_secret_below_its_name_is_masked_in_a_part_without_the_name():
 )  # fmt: skip
 def test_no_text_takes_long(text):
     masking.require()
-    text = text * (300_000 // len(text))
+    text = text * (100_000 // len(text))
     started = time.process_time()
     masked(text)
-    assert time.process_time() - started < 3  # it takes .6 at most; quadratic code, minutes
+    assert time.process_time() - started < 1  # it takes .2 at most; quadratic code, many seconds

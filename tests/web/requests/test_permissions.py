@@ -379,10 +379,14 @@ async def test_only_people_who_may_search_see_notes(served, configuration, actor
     searchers = configuration.sees if searchers is None else searchers
     searchers = searchers | SEARCHERS if OWNER in searchers else searchers
     in_datasette, sees = actor in configuration.sees, actor in searchers
+    rows = (*OURS, *QUERIES)
+    if actor not in ("anonymous", OWNER):  # in each configuration, the others get another third
+        place = [*CONFIGURATIONS.values()].index(configuration) + [*ACTORS].index(actor)
+        rows = rows[place % 3 :: 3]
     actor, stored = ACTORS[actor], await _judgments(served)
     pages = [await answer(served, row, actor) for row in (DATABASE_PAGE, NOTE_PAGE)]
     assert in_datasette is all(page.status_code == 200 for page in pages), "Datasette's own pages"
-    assert await wrong_answers(served, (*OURS, *QUERIES), actor, sees) == {}
+    assert await wrong_answers(served, rows, actor, sees) == {}
     runs_sql = (await answer(served, SQL_PAGE, actor)).status_code == 200
     assert await wrong_answers(served, STATEMENTS, actor, runs_sql) == {}
     for row in ELSEWHERE:
