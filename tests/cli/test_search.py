@@ -21,10 +21,10 @@ from datasette_bear_search.cli import search as search_command
 from datasette_bear_search.cli import terminal
 from datasette_bear_search.cli.terminal import Screen
 from datasette_bear_search.embeddings import registry
+from datasette_bear_search.index import selection
 from datasette_bear_search.index.file import database
 from datasette_bear_search.query.filter_values import read_filters
 from datasette_bear_search.search.request import read_query, read_ranking
-from datasette_bear_search.sources import registry as sources
 from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_database import BearNote
@@ -482,7 +482,7 @@ def at_a_terminal(monkeypatch, write, library):
     """Let a person sit at a terminal of a computer that has Bear's notes and no index."""
     write(*NOTES)
     config = SourceConfig("bear", "bear", str(library))
-    monkeypatch.setattr(sources, "installed", lambda: [config])
+    monkeypatch.setattr(selection, "installed", lambda: [config])
 
     def ask(path, says):
         monkeypatch.setattr(search_command, "is_terminal", lambda: True)
