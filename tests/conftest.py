@@ -36,6 +36,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 PROGRAM, TRUSTED = "datasette-bear-search", "trusted-models.txt"
 
 
+def pytest_xdist_auto_num_workers():
+    """Use more workers than processors: some tests wait more than they work."""
+    return (os.cpu_count() or 1) + 2
+
+
 def pytest_sessionstart(session):
     """Make the dictionary of mistyped words while the workers collect, or each would make it."""
     if session.config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ:

@@ -57,7 +57,7 @@ def read_parameters() -> set[str]:
 
     They are taken from the code, so that new ones are tested, too.
     """
-    names = {*filters.FILTERS, *form.FIELDS, *form.HIDDEN_FIELDS, *urls.OF_ONE_LIST}
+    names = {*filters.FILTERS, *form.SELECTS, *form.HIDDEN_FIELDS, *urls.OF_ONE_LIST}
     names |= {name for row in filters.FILTERS.values() for name in row.parameters}
     for module in READERS:
         for call in ast.walk(ast.parse(inspect.getsource(module))):
