@@ -130,6 +130,8 @@ _rerank_scores: dict[tuple[str, ...], tuple[float, ...]] = {}
 def blended(hits: Sequence[FoundNote], scores: Sequence[float]) -> list[FoundNote]:
     """Return the hits with the reranker's scores, ordered by a blend of both stages' scores.
 
+    Weaker matches stay below the notes that are found.
+
     :param scores: scores of the first hits after the exact ones, which come first
     """
     exact = sum(hit.is_exact for hit in hits[:RERANK_TOP])
@@ -140,7 +142,9 @@ def blended(hits: Sequence[FoundNote], scores: Sequence[float]) -> list[FoundNot
     for rank, first, second in zip(count(exact + 1), first_stage_scores, _min_max(scores)):
         share = next(share for last, share in FIRST_STAGE_SHARES if rank <= last)
         blends.append(share * first + (1 - share) * second)
-    order = sorted(range(len(scored)), key=lambda place: -blends[place])  # stable
+    order = sorted(  # stable
+        range(len(scored)), key=lambda place: (not scored[place].is_found, -blends[place])
+    )
     return [*hits[:exact], *(scored[place] for place in order), *hits[end:]]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 
 import pytest
@@ -101,6 +102,11 @@ def test_equal_scores_leave_the_order_as_it_is():
 def test_every_reranked_hit_has_the_rerankers_own_score():
     found = blended(hits(3), [-4.5, 3.25])
     assert {hit.id: hit.rerank_score for hit in found} == {1: -4.5, 2: 3.25, 3: None}
+
+
+def test_weaker_matches_stay_below_the_notes_that_are_found():
+    found = [hit(1, 1.0), hit(2, 0.5), *(replace(hit(n, 0.4), is_found=False) for n in (3, 4))]
+    assert ids(blended(found, [0.0, 0.0, 8.0, 9.0])) == [1, 2, 4, 3]
 
 
 def test_exact_hits_stay_at_the_top():
