@@ -129,6 +129,7 @@ _VARYING = re.compile(
     r'"timing_ms": \{[^}]*\}|20[23]\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z'
     r'|name="csrftoken" value="[^"]*"|just now|\d+ min ago|\d+(?:\.\d+)? ?ms|"query_ms": [\d.]+'
     r"|\?v=[0-9a-f]{8}|(?<=\.\d{9})\d+"
+    r"|\d+ rows in "  # unless counting them takes Datasette too long
 )
 
 
