@@ -285,8 +285,8 @@ def _root(place: str) -> str:
 
 def _at(value: Any, place: str) -> Any:
     """Return the value at a path such as ``content.text``; in a list, the values of all items."""
-    if isinstance(value, dict) and place in value:  # also a column whose name has a dot
-        return value[place]
+    if isinstance(value, dict) and (place in value or (place and "." not in place)):
+        return value.get(place)  # also a column whose name has a dot
     for name in filter(None, place.split(".")):
         if isinstance(value, list):
             found = [item.get(name) for item in as_dicts(value)]
