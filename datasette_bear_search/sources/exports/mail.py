@@ -16,7 +16,7 @@ from email import message_from_bytes
 from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import getaddresses, parseaddr, parsedate_to_datetime
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
@@ -130,6 +130,7 @@ class _Thread:
     pinned: bool = False
 
 
+@lru_cache(1000)  # many messages have the same labels
 def role_of(label: str) -> str:
     """Return what a label or folder means to mail programs; "" if it is about the subject.
 
