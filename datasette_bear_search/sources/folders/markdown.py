@@ -72,7 +72,9 @@ class MarkdownFolder(NoteFolder):
             if any(name[0] != "." and suffix(name) in SUFFIXES for name in names):
                 return True
             left -= len(folders) + len(names)
-            folders[:] = sorted(name for name in folders if name[0] != "." and left > 0)
+            if left <= 0:
+                break
+            folders[:] = sorted(name for name in folders if name[0] != ".")
         return False
 
     def _settings(self) -> tuple[object, ...]:

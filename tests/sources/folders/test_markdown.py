@@ -10,6 +10,7 @@ import pytest
 
 from datasette_bear_search.notes import LONGEST_TITLE
 from datasette_bear_search.sources.files import archive
+from datasette_bear_search.sources.folders import markdown as markdown_folder
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.formats.documents import parse_html
 from datasette_bear_search.sources.registry import kind_of
@@ -567,3 +568,11 @@ def test_a_site_beside_its_sources_is_left_out(tmp_path: Path, generator: str) -
     source = MarkdownFolder(folder_of(tmp_path, files))
     assert {note.key for note in source.read()} == {"vault/a.md", "vault/b.md", "other/page.html"}
     assert "of a site in docs/ that was made from other files here" in source.skipped[0]
+
+
+def test_only_a_folders_first_entries_are_looked_at_to_recognize_it(tmp_path, monkeypatch) -> None:
+    write_files(tmp_path, {"a/1.xyz": "", "a/2.xyz": "", "a/3.xyz": "", "b/note.md": "A note"})
+    monkeypatch.setattr(markdown_folder, "MOST_ENTRIES", 6)
+    assert MarkdownFolder.reads(str(tmp_path))
+    monkeypatch.setattr(markdown_folder, "MOST_ENTRIES", 4)
+    assert not MarkdownFolder.reads(str(tmp_path))
