@@ -6,6 +6,7 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -55,7 +56,8 @@ def _hashes_of_words() -> array[int]:
     for language in SpellChecker.languages():
         words.update(SpellChecker(language).word_frequency.keys())
     if folder := bundled_folder():  # its vocabulary has names, too
-        words.update((folder / "vocab.txt").read_text(encoding="utf-8").split())
+        with suppress(OSError):  # of a damaged installation
+            words.update((folder / "vocab.txt").read_text(encoding="utf-8").split())
     return array("Q", sorted(map(_hash, words)))
 
 

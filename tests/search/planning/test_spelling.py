@@ -146,6 +146,12 @@ def test_dictionaries_stay_on_this_machine_for_the_next_process(monkeypatch, tmp
     assert list(dictionary.hashes.__wrapped__()) == []
 
 
+def test_without_the_bundled_models_vocabulary_the_dictionaries_remain(monkeypatch, tmp_path):
+    monkeypatch.setattr(dictionary, "bundled_folder", lambda: tmp_path)
+    monkeypatch.setattr("spellchecker.SpellChecker.languages", lambda: ["eu"])
+    assert dictionary._hash("etxe") in dictionary._hashes_of_words()
+
+
 def test_equally_near_words_are_all_suggested(index_notes):
     path = index_notes([BearNote("# Strap\n\nA strip of leather.")], "--no-semantic")
     found = planned(path, "strp")
