@@ -293,7 +293,8 @@ class Embedder(Model):
         # Each word by itself and only once, which takes a quarter of the time.
         words, known = [text.split() for text in texts], self._known_pieces
         new = [word for word in dict.fromkeys(chain.from_iterable(words)) if word not in known]
-        known.update(zip(new, self._run(new, lambda new: self._word_pieces.split(new))))
+        if new:  # or it would wait for whoever is embedding
+            known.update(zip(new, self._run(new, lambda new: self._word_pieces.split(new))))
         if len(known) > PIECES_CACHE:
             self._known_pieces = {}
         return [[*chain.from_iterable(map(known.__getitem__, each))] for each in words]
