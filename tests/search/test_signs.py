@@ -112,6 +112,10 @@ JOINED = {
     "Sheet": "A GPT-4 prompt, a database.",
     "Ateneo": "Nell'anno della grande neve l'università rimase chiusa per la prima volta.",
     "Path": "A path that may be follow or up.",
+    "Concert": "They play rock 'n' roll, then punk'n'roll.",
+    "Plan": "A Kosten-Nutzen-Analyse by I.B.M., z. B. of 5 kg and of 8gb.",
+    "Mainframe": "An IBM mainframe.",
+    "Bericht": "Wir haben mit dem Berater über die Liste mit den Steuer-Spar-Modellen gesprochen.",
 }
 
 
@@ -127,6 +131,13 @@ JOINED = {
         ("the data-base", ["Sheet"], "⦗database⦘"),
         ("nell’università", ["Ateneo"], "⦗università⦘"),
         ("maybe", [], ""),
+        ("rocknroll", ["Concert"], "⦗rock 'n' roll⦘"),
+        ("punknroll", ["Concert"], "⦗punk'n'roll⦘"),
+        ("Kostennutzenanalyse", ["Plan"], "⦗Kosten-Nutzen-Analyse⦘"),
+        ("zB", ["Plan"], "⦗z. B⦘"),
+        ("5kg", ["Plan"], "⦗5 kg⦘"),
+        ("I.B.M.", ["Plan", "Mainframe"], "⦗I"),
+        ("Steuersparmodellen", ["Bericht"], "⦗Steuer-Spar-Modellen⦘"),
     ],
 )
 def test_word_is_found_with_a_hyphen_or_apostrophe_or_without(index_notes, text, titles, mark):
@@ -134,6 +145,12 @@ def test_word_is_found_with_a_hyphen_or_apostrophe_or_without(index_notes, text,
     hits = [hit for hit in found(index_notes(notes, "--no-semantic"), text) if hit.is_found]
     assert [hit.title for hit in hits] == titles
     assert all(mark in with_marks(hit.snippet) for hit in hits)
+
+
+def test_an_abbreviation_without_dots_is_found_with_them(index_notes):
+    path = index_notes([BearNote("# Shop\n\nBy I.B.M., not i b m.")], "--no-semantic")
+    [hit] = found(path, "IBM").hits
+    assert (hit.is_found, with_marks(hit.snippet)) == (True, "By ⦗I.B.M⦘., not ⦗i b m⦘.")
 
 
 def test_word_in_two_parts_is_offered_as_one(index_notes):

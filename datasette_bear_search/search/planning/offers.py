@@ -142,7 +142,8 @@ def _by_kind(connection: sqlite3.Connection, text: str) -> str | None:
 
 def contains(connection: sqlite3.Connection, identifier: str) -> bool:
     """Return whether a note has an identifier; C++ with its signs, which to FTS5 is c."""
-    forms = fts5.any_of(map(fts5.quoted, word_forms.forms(connection, (), identifier)))
+    texts = word_forms.as_written(connection, identifier)
+    forms = fts5.any_of(map(fts5.quoted, word_forms.forms(connection, (), texts)))
     verbatim = (Filters(excluded=(identifier,)),) if fts5.is_verbatim(identifier) else ()
     return has_any(connection, Filters(required=forms, without=verbatim))
 

@@ -1,6 +1,6 @@
 """The words of a query in the forms that the notes have: stems, spellings, and how many have them.
 
-A word may also be in the notes in two parts, as e-mail is, and a phone number in other groups.
+A word may also be in the notes in parts, as e-mail is, and a phone number in other groups.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain, combinations, pairwise
 
 from ...index.file.schema import (
     SPELLINGS,
@@ -26,18 +27,24 @@ from ...text import folding, languages
 # Notes with a form to look at before it counts as one that no note of its language has.
 MAX_FOREIGN = 1000
 
-# Letters of a word that notes may have in two parts, and notes to read to see it or a number.
-MIN_JOINED, MAX_JOINED = 4, 30
+# Letters of a word that notes may have in parts, and notes to read to see it or a number.
+MIN_JOINED, MAX_JOINED = 2, 24
 MAX_TEXTS = 50
+# What joins parts: a sign, with a blank if it is an apostrophe (rock 'n' roll) or ends a letter
+# (z. B.); nothing more between a number and its unit.
+_JOINT = r"(?:[^\w\s]|\s['’]|['’]\s|(?<=\b\w)\.\s|(?<=\d)\s(?=\D))?"
 NUMBER = r"\d[\d ()/.‐-]+\d"
 
 
-def forms(connection: sqlite3.Connection, searched: Sequence[str], text: str) -> list[str]:
-    """Return a text's words as the index has them: as typed, and as the notes write them.
+def forms(
+    connection: sqlite3.Connection, searched: Sequence[str], texts: Sequence[str]
+) -> list[str]:
+    """Return a text's words as the index has them.
 
     :param searched: the languages whose stems count, if notes in the language have them
+    :param texts: the text as :func:`as_written` returns it
     """
-    texts = [text, *_respelled(connection, text)]
+    text = texts[0]
     found = languages.distinct(form for each in texts for form in languages.forms(each, ()))
     if languages.TONAL in searched and languages.WORD.fullmatch(text):
         tonal = languages.with_tones(folding.normalized(text))
@@ -53,6 +60,11 @@ def forms(connection: sqlite3.Connection, searched: Sequence[str], text: str) ->
     return found
 
 
+def as_written(connection: sqlite3.Connection, text: str) -> list[str]:
+    """Return a text as typed, and as the notes write it."""
+    return [text, *_respelled(connection, text)]
+
+
 def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
     """Return a text with its words as the notes spell them; a single word in all spellings."""
     if fts5.is_phone_number(text):
@@ -60,23 +72,29 @@ def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
     words = languages.tokens(text)
     if len(words) == 1:
         others, is_written = spellings(connection, words[0])
-        return others if is_written else [*others, *_in_two_parts(connection, words[0].lower())]
+        return others if is_written else [*others, *_in_parts(connection, words[0].lower())]
     found = [next(iter(spellings(connection, word)[0]), word) for word in words]
     respelled = [" ".join(found)] if found != words else []
-    if not re.fullmatch(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)+", text):
+    if not re.fullmatch(r"[^\W\d_]+(?:[-‐‑.][^\W\d_]+)+", text):
         return respelled
     return [*respelled, *written(connection, ["".join(words).lower()])]
 
 
-def _in_two_parts(connection: sqlite3.Connection, word: str) -> list[str]:
-    """Return an unknown word in two parts if a note joins them with a sign: e-mail, don't."""
+def _in_parts(connection: sqlite3.Connection, word: str) -> list[str]:
+    """Return an unknown word in the parts that a note joins: e-mail, don't, rock'n'roll, I.B.M."""
     if not MIN_JOINED <= len(word) <= MAX_JOINED:
         return []
-    pairs = [(word[:at], word[at:]) for at in range(1, len(word))]
-    pattern = "|".join(rf"\b{one}[^\w\s]{other}\b" for one, other in pairs)
-    for text in _texts(connection, [" ".join(pair) for pair in pairs]):
-        if found := re.search(pattern, text, re.IGNORECASE):
-            return [re.sub(r"[^\w\s]", " ", found[0].lower())]
+    pairs = combinations(range(len(word) + 1), 2)
+    known = written(connection, {word[start:end] for start, end in pairs})
+    # Two parts, three, or single letters.
+    places = range(1, len(word))
+    cuts = chain.from_iterable(combinations(places, n) for n in {1, 2, len(places)})
+    parts = ([word[start:end] for start, end in pairwise((0, *cut, len(word)))] for cut in cuts)
+    phrases = [" ".join(each) for each in parts if known.issuperset(each)]
+    pattern = re.compile(rf"\b{_JOINT.join(word)}\b", re.IGNORECASE)
+    for text in _texts(connection, phrases):
+        if found := pattern.search(text):
+            return [" ".join(re.findall(r"\w+", found[0].lower()))]
     return []
 
 
@@ -107,7 +125,8 @@ def _texts(connection: sqlite3.Connection, phrases: Sequence[str]) -> Iterator[s
       select rowid from notes_fts where notes_fts match ? order by bm25(notes_fts) limit {MAX_TEXTS}
     )
     """
-    rows = connection.execute(sql, [fts5.any_of(map(fts5.quoted, phrases)) or '""'])
+    match = fts5.any_of(map(fts5.quoted, phrases)) or '""'
+    rows = connection.execute(sql, [languages.in_languages(match, languages.present(connection))])
     return (text for (text,) in rows)
 
 

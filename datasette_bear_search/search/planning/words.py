@@ -64,7 +64,7 @@ class QueryWords:
     def __init__(self, connection: sqlite3.Connection, terms: Terms) -> None:
         self._connection = connection
         self.languages, self.stop_words, self.language = _languages(connection, terms)
-        self._forms = cache(partial(word_forms.forms, connection, self.languages))
+        self._forms = cache(partial(_forms, connection, self.languages))
         self._counts = cache(self._count)
         self._notes = metadata.count_notes(connection)
 
@@ -245,11 +245,12 @@ def _languages(
     with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
         for word in terms.words if others else ():
             is_known = exists(connection, fts5.quoted(word), if_broken=False)  # fast, most are
-            if not is_known and not _has_forms(connection, (), word):
+            texts = [] if is_known else word_forms.as_written(connection, word)
+            if texts and not _has_forms(connection, (), texts):
                 chosen += [
                     language
                     for language in others
-                    if language not in chosen and _has_forms(connection, [language], word)
+                    if language not in chosen and _has_forms(connection, [language], texts)
                 ]
     if languages.is_unspaced(terms.meaning):
         own = languages.likely_unspaced(terms.meaning, shares)
@@ -258,8 +259,14 @@ def _languages(
     return tuple(chosen), stop_words, own or main
 
 
-def _has_forms(connection: sqlite3.Connection, searched: Sequence[str], word: str) -> bool:
-    forms = word_forms.forms(connection, searched, word)
+def _forms(connection: sqlite3.Connection, searched: Sequence[str], word: str) -> list[str]:
+    return word_forms.forms(connection, searched, word_forms.as_written(connection, word))
+
+
+def _has_forms(
+    connection: sqlite3.Connection, searched: Sequence[str], texts: Sequence[str]
+) -> bool:
+    forms = word_forms.forms(connection, searched, texts)
     return all(word_forms.note_counts(connection, forms).values())  # dell'università
 
 

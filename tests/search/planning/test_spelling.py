@@ -187,6 +187,25 @@ def test_the_words_are_read_once_while_the_index_is_the_same(write, bear_index, 
     assert sum("_word_vocabulary" in sql for sql in asked) == 1
 
 
+def test_an_unknown_word_is_looked_up_as_rarely_among_many_languages(index_notes):
+    texts = {
+        "Die Brücke über den Fluss wurde im letzten Sommer repariert.",
+        "Le pont sur la rivière a été réparé pendant le dernier été.",
+        "Il ponte sul fiume è stato riparato durante la scorsa estate.",
+        "El puente sobre el río fue reparado durante el último verano.",
+    }
+    notes = [BearNote(f"# {number}\n\n{text}") for number, text in enumerate(sorted(texts))]
+    notes += [BearNote(f"# Notes {number}\n\nThe bridge was closed.") for number in range(90)]
+    looked_up = []
+    for some in (notes[4:], notes):
+        with closing(database.connect(index_notes(some, "--no-semantic"))) as connection:
+            asked: list[str] = []
+            connection.set_trace_callback(asked.append)
+            plan(connection, parse("xylophonie"))
+        looked_up.append(sum("_spellings" in sql for sql in asked))
+    assert looked_up[1] <= 2 * looked_up[0]
+
+
 def test_few_lists_are_cached(write, bear_index, sidecar_path, monkeypatch):
     monkeypatch.setattr(spelling, "CACHED_LISTS", 2)
     monkeypatch.setattr(spelling, "ALL_WORDS_UP_TO", 0)
