@@ -91,9 +91,9 @@ def _in_parts(connection: sqlite3.Connection, word: str) -> list[str]:
     cuts = chain.from_iterable(combinations(places, n) for n in {1, 2, len(places)})
     parts = ([word[start:end] for start, end in pairwise((0, *cut, len(word)))] for cut in cuts)
     phrases = [" ".join(each) for each in parts if known.issuperset(each)]
-    pattern = re.compile(rf"\b{_JOINT.join(word)}\b", re.IGNORECASE)
+    pattern = rf"\b{_JOINT.join(word)}\b"
     for text in _texts(connection, phrases):
-        if found := pattern.search(text):
+        if found := re.search(pattern, text, re.IGNORECASE):
             return [" ".join(re.findall(r"\w+", found[0].lower()))]
     return []
 
@@ -119,13 +119,15 @@ def _significant_digits(number: str) -> str:
 
 def _texts(connection: sqlite3.Connection, phrases: Sequence[str]) -> Iterator[str]:
     """Yield the texts of the notes that have most of the phrases."""
+    if not phrases:
+        return iter(())
     sql = f"""
     select title || char(10) || coalesce(body, '') from notes
     where id in (
       select rowid from notes_fts where notes_fts match ? order by bm25(notes_fts) limit {MAX_TEXTS}
     )
     """
-    match = fts5.any_of(map(fts5.quoted, phrases)) or '""'
+    match = " OR ".join(map(fts5.quoted, phrases))
     rows = connection.execute(sql, [languages.in_languages(match, languages.present(connection))])
     return (text for (text,) in rows)
 

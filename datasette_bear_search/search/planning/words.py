@@ -6,7 +6,7 @@ Which are stop words, prefixes or mistyped, how many notes have them, and how mu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from itertools import chain
@@ -63,8 +63,12 @@ class QueryWords:
 
     def __init__(self, connection: sqlite3.Connection, terms: Terms) -> None:
         self._connection = connection
-        self.languages, self.stop_words, self.language = _languages(connection, terms)
-        self._forms = cache(partial(_forms, connection, self.languages))
+        as_written = cache(partial(word_forms.as_written, connection))
+        found = _languages(connection, terms, as_written)
+        self.languages, self.stop_words, self.language = found
+        self._forms = cache(
+            lambda word: word_forms.forms(connection, self.languages, as_written(word))
+        )
         self._counts = cache(self._count)
         self._notes = metadata.count_notes(connection)
 
@@ -227,7 +231,7 @@ class QueryWords:
 
 
 def _languages(
-    connection: sqlite3.Connection, terms: Terms
+    connection: sqlite3.Connection, terms: Terms, as_written: Callable[[str], list[str]]
 ) -> tuple[tuple[str, ...], frozenset[str], str]:
     """Return the languages to search in, the stop words, and the query's likeliest language.
 
@@ -245,7 +249,7 @@ def _languages(
     with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
         for word in terms.words if others else ():
             is_known = exists(connection, fts5.quoted(word), if_broken=False)  # fast, most are
-            texts = [] if is_known else word_forms.as_written(connection, word)
+            texts = [] if is_known else as_written(word)
             if texts and not _has_forms(connection, (), texts):
                 chosen += [
                     language
@@ -257,10 +261,6 @@ def _languages(
     else:
         own = likely or next((it for it in shares if it not in languages.UNSPACED_LANGUAGES), None)
     return tuple(chosen), stop_words, own or main
-
-
-def _forms(connection: sqlite3.Connection, searched: Sequence[str], word: str) -> list[str]:
-    return word_forms.forms(connection, searched, word_forms.as_written(connection, word))
 
 
 def _has_forms(
