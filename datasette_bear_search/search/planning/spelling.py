@@ -30,6 +30,10 @@ MIN_SLIP_LETTERS = 6
 # consonant makes another word: of 2,000 Swedish or Finnish words, two or three.
 LONG_WORD_LETTERS, ENDING_LETTERS = 9, 3
 _VOWELS = frozenset("aeiouy")
+# The last letters that a word must share with a sure correction. Of the 7,900 most common words of
+# eleven languages, without it and the accents 126 are replaced by words of another language or
+# form in notes in 46 languages, with both 77.
+SAME_LETTERS = 2
 
 # The keys' places; each row begins half a key further right.
 _KEYS = {
@@ -71,8 +75,9 @@ def correction(
     :param has_notes: whether notes have its stem, not itself: it is only offered another word
 
     These are the words with the fewest edits (Damerau-Levenshtein distance) without accents. One is
-    sure if it is the only one, a slip away from the typed word, and that is no word in any
-    language: not in a dictionary, no name (capitalized, unlike the other).
+    sure if it is the only one, a slip away from the typed word (not at the end, where päivää is
+    another form of päivä), and that is no word in any language: not in a dictionary, no name
+    (capitalized, unlike the other).
     """
     word = folding.normalized(word)
     edits = next((edits for length, edits in MAX_EDITS if len(word) >= length), 0)
@@ -118,12 +123,14 @@ def correction(
         for notes in (near[form][1] for form in found[:MAX_CORRECTIONS])
     ]
     written = [_as_written(connection, each) for each in spelled]
-    # Nobody types an accent by accident.
+    # Nobody types an accent by accident, and to leave one out is one difference more.
     accents = {letter for letter in lower if not letter.isascii()}
     is_sure = (
         is_slip
+        and typed[-SAME_LETTERS:] == found[0][-SAME_LETTERS:]
         and len({stem for form in found for stem in stems(form)}) == 1
         and accents <= {*spelled[0]}
+        and OSA.distance(lower, spelled[0]) == 1
         and (word.islower() or (word.istitle() and written[0].istitle()))
         and not (is_word or has_notes)
     )

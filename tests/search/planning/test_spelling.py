@@ -76,6 +76,9 @@ def test_no_word_of_any_language_is_replaced(index_notes, words):
         ("bicyle", {"bicyle": "bicycle"}, ()),  # dropped
         ("bicycke", {}, ("bicycle",)),  # another letter
         ("bicyclel", {}, ("bicycle",)),  # a letter more at the end
+        ("momentumm", {}, ("momentum",)),  # doubled at the end, as in Finnish and Romanian
+        ("bicycel", {}, ("bicycle",)),  # swapped at the end
+        ("bicyce", {}, ("bicycle",)),  # dropped before the end
         ("apertment", {"apertment": "apartment"}, ()),  # long, another vowel
         ("apartwent", {}, ("apartment",)),  # another consonant
         ("Bicyle", {}, ("bicycle",)),  # a name
@@ -93,6 +96,20 @@ def test_no_word_of_any_language_is_replaced(index_notes, words):
 )
 def test_only_what_is_surely_mistyped_is_replaced(index_notes, typed, replaced, offers):
     found = planned(index_notes(SIX, "--no-semantic"), typed)
+    assert (dict(found.corrections), found.offers) == (replaced, offers)
+
+
+@pytest.mark.parametrize(
+    ("typed", "replaced", "offers"),
+    [
+        ("kühlshcrank", {"kühlshcrank": "Kühlschrank"}, ()),
+        ("kuhlshcrank", {}, ("Kühlschrank",)),  # perhaps a word of another language: snakke, snake
+        ("разгвор", {"разгвор": "разговор"}, ()),
+    ],
+)
+def test_a_slip_is_not_sure_in_a_word_that_lacks_accents_too(index_notes, typed, replaced, offers):
+    path = index_notes([BearNote("# Küche\n\nDer Kühlschrank, ein разговор.")], "--no-semantic")
+    found = planned(path, typed)
     assert (dict(found.corrections), found.offers) == (replaced, offers)
 
 
