@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 # Increase this when one of the functions returns another text.
-RULES = 3
+RULES = 4
 
 # Letters whose plain form is neither in Unicode's data nor in their names.
 _PLAIN = {
@@ -46,6 +46,8 @@ _CLUSTER = re.compile(f"(?s:.){_JOINING.pattern}*")
 _LOOSE = re.compile("[\u0300-\u036f\u0653-\u0655]+")
 # Of the alphabets in which people leave them out: not of й, which is another letter than и.
 _ACCENTS = re.compile("(?<=[a-z\u0370-\u03ff])[\u0300-\u036f]+")
+# Symbols that stand for letters: the radicals of a PDF's Chinese, and squares such as ㎏ and ㌔.
+_LETTERS = re.compile("[\u2e80-\u2fdf\u3300-\u33ff]")
 _APOSTROPHES = re.compile("[\u02b9-\u02bf\u02c8]")
 # Inside words: a joiner of letters (but not of emoji), and Catalan's dot.
 _INVISIBLE = re.compile("\u200d(?=\\w)|(?<=[lL])\u00b7(?=[lL])")
@@ -75,9 +77,9 @@ class Normalized(NamedTuple):
 def normalized(text: str) -> str:
     """Return a text with its letters and digits in one form, and without what isn't seen.
 
-    NFKC (Unicode Standard Annex #15) without symbols and fractions, which would change the words
-    beside them; no format characters (soft hyphens, zero-width spaces, byte order marks), and none
-    of the marks that are often left out in Hebrew, Arabic and Hindi.
+    NFKC (Unicode Standard Annex #15) without most symbols and fractions, which would change the
+    words beside them; no format characters (soft hyphens, zero-width spaces, byte order marks), and
+    none of the marks that are often left out in Hebrew, Arabic and Hindi.
     """
     if is_normal(text):
         return text
@@ -156,7 +158,7 @@ def _normal(character: str) -> str:
         return _DOT
     if kind == "Nd":
         return str(unicodedata.decimal(character))
-    if kind[0] not in "LN":
+    if kind[0] not in "LN" and not _LETTERS.match(character):
         return character
     form = unicodedata.normalize("NFKC", character)
     if not all(unicodedata.category(each)[0] in "LNM" for each in form):

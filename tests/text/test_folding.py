@@ -23,6 +23,7 @@ SAME = (
     ("\ufb01nance", "finance"), ("e\ufb03cient", "efficient"), ("\u017fecret", "secret"),
     ("ＡＢＣ１２３", "abc123"), ("ﾊﾞﾅﾅ", "バナナ"), ("アプリ", "ｱﾌﾟﾘ"), ("H₂SO₄", "h2so4"),
     ("x²y", "x2y"), ("𝐌athbold", "mathbold"), ("Ⅷ", "viii"), ("٢٠٢٤", "2024"),
+    ("5㎏", "5kg"), ("㌔", "キロ"), ("⽇本語", "日本語"), ("צה״ל", "צהל"),
     ("Donau\u00addampf", "donaudampf"), ("zero\u200bwidth", "zerowidth"),
     ("bom\ufeffmark", "bommark"),
     ("می\u200cخواهم", "میخواهم"), ("ශ්\u200dරී", "ශ්රී"), ("col·lecció", "colleccio"),

@@ -75,7 +75,7 @@ def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
         return others if is_written else [*others, *_in_parts(connection, words[0].lower())]
     found = [next(iter(spellings(connection, word)[0]), word) for word in words]
     respelled = [" ".join(found)] if found != words else []
-    if not re.fullmatch(r"[^\W\d_]+(?:[-‐‑.][^\W\d_]+)+", text):
+    if not re.fullmatch(r"[^\W\d_]+(?:[-‐‑.״][^\W\d_]+)+", text):
         return respelled
     return [*respelled, *written(connection, ["".join(words).lower()])]
 
