@@ -16,7 +16,7 @@ from ...text.folding import normalized
 
 # Fewer words, or fewer that say something, are in many notes: "what is the name of".
 WORDS, CONTENT_WORDS = 5, 2
-# Characters of a text in a script without spaces.
+# Characters of a text in a script without spaces, which may have words of others, and of its runs.
 CHARACTERS = 8
 # Notes with one of RUNS runs of words are compared; the best NOTES of them, up to some length.
 RUN, RUNS, NOTES, LONGEST_NOTE = 3, 3, 5, 100_000
@@ -34,6 +34,7 @@ _NAMES = re.compile(
     r"|^(?=[^|\n]*\|).*\S[ \t]\|[ \t].*$",
     re.MULTILINE,
 )
+_KOREAN = re.compile(languages.UNSPACED_LANGUAGES["ko"])  # which has spaces
 
 
 class Pasted(NamedTuple):
@@ -54,10 +55,13 @@ def find(
     match = fts5.any_of(found)
     if match is None:
         return None
-    text = _text(sentence)[:COMPARED]
-    # One slip leaves all of the runs but one.
+    joint = "" if languages.is_unspaced(sentence) else " "
+    text = _text(sentence, joint)[:COMPARED]
+    # One slip leaves all of the runs but one. The whole text comes first, since many notes may have
+    # all but one word of it.
     needed = fts5.any_of(f"(({a}) AND ({b}))" for a, b in combinations(found, 2))
     needed = needed if needed and len(found) == RUNS else match
+    whole = languages.in_languages(fts5.quoted(" ".join(languages.tokens(sentence))), searched)
     sql = f"""
     select notes.id, notes.title || ' ' || notes.body
     from notes_fts
@@ -69,37 +73,41 @@ def find(
     """
     candidates: list[tuple[int, str]] = []
     with suppress(sqlite3.DatabaseError):  # the search says so
-        candidates = connection.execute(sql, [needed]).fetchall()
-    notes = tuple(
-        note_id for note_id, body in candidates if _has(_text(_NAMES.sub(".", body)), text)
-    )
+        candidates = connection.execute(sql, [f"{needed} OR {whole}"]).fetchall()
+    similarities = {
+        note_id: _similarity(_text(_NAMES.sub(".", body), joint), text)
+        for note_id, body in candidates
+    }
+    best = max(similarities.values(), default=0.0)
+    notes = tuple(note_id for note_id, each in similarities.items() if each == best > 0)
     return Pasted(notes, match) if notes else None
 
 
-def _has(body: str, text: str) -> bool:
+def _similarity(body: str, text: str) -> float:
+    """Return how similar a text is to the most similar part of a note; 0 if it isn't from it."""
     from rapidfuzz import fuzz
 
     # With the shorter text as the part, a note of one word would be like any text that has it.
     if len(body) < len(text):
-        return False
+        return 0.0
     found = fuzz.partial_ratio_alignment(text, body, score_cutoff=SIMILARITY)
     if found is None:
-        return False
+        return 0.0
     # Another number isn't a slip. The part that is most like the text may end before it.
     part = body[max(0, found.dest_start - LONGEST_NUMBER) : found.dest_end + LONGEST_NUMBER]
-    return all(re.search(rf"(?<!\d){number}", part) for number in re.findall(r"\d+", text))
+    has_numbers = all(re.search(rf"(?<!\d){number}", part) for number in re.findall(r"\d+", text))
+    return found.score if has_numbers else 0.0
 
 
-def _text(text: str) -> str:
-    words = re.findall(r"[^\W_]+", normalized(text).casefold())
-    return ("" if languages.is_unspaced(text) else " ").join(words)
+def _text(text: str, joint: str) -> str:
+    return joint.join(re.findall(r"[^\W_]+", normalized(text).casefold()))
 
 
 def _runs(text: str, stop_words: Set[str]) -> list[str]:
     """Return runs of words by which to look for notes, the telling ones of a text."""
     words = languages.tokens(text)
-    if languages.is_unspaced(text):
-        return [word for word in words if len(word) >= CHARACTERS][:RUNS]
+    if languages.is_unspaced(text) and not _KOREAN.search(text):
+        return _long_runs(words)
     is_content = [word.lower() not in stop_words for word in words]
     if len(words) < WORDS or sum(is_content) < CONTENT_WORDS:
         return []
@@ -109,3 +117,13 @@ def _runs(text: str, stop_words: Set[str]) -> list[str]:
         if len(best) < RUNS and all(abs(start - other) >= RUN for other in best):
             best.append(start)
     return [" ".join(words[start : start + RUN]) for start in best]
+
+
+def _long_runs(words: Sequence[str]) -> list[str]:
+    runs, run = [], ""
+    for word in words:
+        run = f"{run} {word}".strip()
+        if len(run) >= CHARACTERS:
+            runs.append(run)
+            run = ""
+    return runs[:RUNS]

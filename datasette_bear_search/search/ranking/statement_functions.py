@@ -200,7 +200,7 @@ class SearchFunctions:
             found = {note: 0.5 for note, other in rows if other[len(title) :][:1].isalnum()}
         if planned.pasted:
             found |= dict.fromkeys(planned.pasted.notes, 1)
-        if terms.exact and planned.text_mode != "like":
+        elif terms.exact and planned.text_mode != "like":
             sql = f"select rowid from notes_fts where notes_fts match in_languages(?){_VERBATIM}"
             substrings = _literals(terms.exact_substrings)
             found |= dict.fromkeys(self._ids(sql, terms.exact, substrings), 1)
