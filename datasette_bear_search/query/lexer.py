@@ -131,7 +131,8 @@ class _Lexer:
         word = self.text[place : place + _LONGEST_OPTION + 1].split(" ")[0]
         is_option = len(word) <= _LONGEST_OPTION and word.isascii() and word.isalnum()
         is_option = is_option and (len(word) == 1 or not word.isupper())  # -AI, -EU
-        return following.isalpha() and not is_option
+        can_be_word = following.isalpha() or (following > "\x7f" and is_symbol(following))
+        return can_be_word and not is_option
 
     def filter(self, start: int, at: int) -> Token | None:
         """Read a filter such as ``tag:work`` or ``linked-to:"Roof plan"``, or return None."""

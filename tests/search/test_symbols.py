@@ -29,7 +29,7 @@ FOUND = (
     ("§ 12", {"Law", "Chapter"}), ("12", {"Law", "Chapter"}), ("€", {"Market", "Coins"}),
     ("5€", {"Market"}), ('"5€"', {"Market"}), ("€ wall", {"Market", "Coins"}), ("next", {"Route"}),
     ("→", {"Route", "Résumé", "旅行"}), ("→next", {"Route"}), ("→ AND next", {"Route"}),
-    ("→ AND NOT next", {"Résumé", "旅行"}), ("✓", {"Route"}), ("🤷", {"Sorry"}),
+    ("→ AND NOT next", {"Résumé", "旅行"}), ("wall -🦷", {"Coins"}), ("✓", {"Route"}), ("🤷", {"Sorry"}),
     ("🤷‍♀️", {"Sorry"}), ("🤷🏿", {"Sorry"}), ("🤷🏽‍♂️", {"Sorry"}), ("❤", {"Sorry"}),
     ("❤️", {"Sorry"}), ("🇩🇪", {"Trips"}), ("🇪🇸", {"Spain"}), ("≥", {"Spain"}),
     ("→ maison", {"Route", "Résumé", "旅行"}), ("北京→上海", {"旅行"}),
