@@ -105,18 +105,22 @@ def correction(
     if not near:
         return None
     fewest = min(distance for distance, _ in near.values())
+    slips = {form for form in near if fewest == 1 and _is_slip(typed, form)}
     found = sorted(
         (form for form, (distance, _) in near.items() if distance == fewest),
-        # Prefer swapped letters, then the same first letter, which people usually get right.
+        # Prefer swapped letters, then other slips, then the same first letter, which people usually
+        # get right.
         key=lambda form: (
             sorted(form) != sorted(typed),
+            form not in slips,
             form[0] != typed[0],
             -sum(near[form][1].values()),
             form,
         ),
     )
-    is_slip = fewest == 1 and _is_slip(typed, found[0])
-    if (is_word or has_notes) and not is_slip:
+    is_slip, is_long = found[0] in slips, len(typed) >= MIN_SLIP_LETTERS
+    is_other = (is_word or has_notes) and not is_slip
+    if is_other or (is_word and not is_long):
         return None  # "cold" isn't "could", nor "password" "passport"
     spelled = [
         min(notes, key=lambda each: (OSA.distance(lower, each), -notes[each]))
@@ -127,6 +131,7 @@ def correction(
     accents = {letter for letter in lower if not letter.isascii()}
     is_sure = (
         is_slip
+        and is_long
         and typed[-SAME_LETTERS:] == found[0][-SAME_LETTERS:]
         and len({stem for form in found for stem in stems(form)}) == 1
         and accents <= {*spelled[0]}
@@ -179,7 +184,7 @@ def _is_slip(typed: str, meant: str) -> bool:
     Or one of a neighboring key. Words with another letter or ending are as often different words:
     mouse and house, problem and problema.
     """
-    if len(typed) < MIN_SLIP_LETTERS or typed[0] != meant[0]:
+    if typed[0] != meant[0]:
         return False
     is_long = len(typed) >= LONG_WORD_LETTERS
     is_inside = typed[-ENDING_LETTERS:] == meant[-ENDING_LETTERS:]

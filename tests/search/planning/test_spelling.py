@@ -169,6 +169,19 @@ def test_without_the_bundled_models_vocabulary_the_dictionaries_remain(monkeypat
     assert dictionary._hash("etxe") in dictionary._hashes_of_words()
 
 
+def test_a_short_slip_is_offered_even_if_notes_have_its_stem(index_notes):
+    path = index_notes([BearNote("# Trees\n\nA maple.")], "--no-semantic")
+    with closing(database.connect(path)) as connection:
+        found = spelling.correction(connection, "mapel", has_notes=True)
+    assert found == spelling.Correction(("maple",), False)
+
+
+def test_a_slip_comes_before_a_frequent_word(index_notes):
+    texts = "Att installera.", "Vi installera.", "Det installerade."
+    path = index_notes([BearNote(f"# Not\n\n{text}") for text in texts], "--no-semantic")
+    assert planned(path, "installerae").offers == ("installerade", "installera")
+
+
 def test_equally_near_words_are_all_suggested(index_notes):
     path = index_notes([BearNote("# Strap\n\nA strip of leather.")], "--no-semantic")
     found = planned(path, "strp")
