@@ -13,11 +13,7 @@ from ...query import fts5
 from ...query.dates import span_text
 from ...query.filter_values import read_operator
 from ...query.filters import Filters
-from ...query.query import (
-    Query,
-    repaired,
-    with_value,
-)
+from ...query.query import Query, repaired, with_value
 from ...query.times import Time
 from ...sqlite import read_value, sqlite3
 from . import word_forms
