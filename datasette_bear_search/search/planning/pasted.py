@@ -57,13 +57,9 @@ def find(
         return None
     joint = "" if languages.is_unspaced(sentence) else " "
     text = _text(sentence, joint)[:COMPARED]
-    # One slip leaves all of the runs but one. Notes with nearly all words in a row come first, since
-    # many notes may have the runs.
+    # One slip leaves all of the runs but one.
     needed = fts5.any_of(f"(({a}) AND ({b}))" for a, b in combinations(found, 2))
     needed = needed if needed and len(found) == RUNS else match
-    words = languages.tokens(sentence)
-    rows = (fts5.quoted(" ".join(each)) for each in (words[:-1], words[1:]) if each)
-    needed = fts5.any_of([needed, *(languages.in_languages(row, searched) for row in rows)])
     sql = f"""
     select notes.id, notes.title || ' ' || notes.body
     from notes_fts
@@ -76,6 +72,12 @@ def find(
     candidates: list[tuple[int, str]] = []
     with suppress(sqlite3.DatabaseError):  # the search says so
         candidates = connection.execute(sql, [needed]).fetchall()
+        if len(candidates) == NOTES:  # those with nearly all words in a row come first
+            words = languages.tokens(sentence)
+            rows = (fts5.quoted(" ".join(each)) for each in (words[:-1], words[1:]))
+            match_rows = (languages.in_languages(row, searched) for row in rows)
+            needed = fts5.any_of([needed, *match_rows])
+            candidates = connection.execute(sql, [needed]).fetchall()
     similarities = {
         note_id: _similarity(_text(_NAMES.sub(".", body), joint), text)
         for note_id, body in candidates
