@@ -641,9 +641,9 @@ def test_60_000_notes_are_read_for_the_words_that_say_most(harbor, monkeypatch):
 
 def test_three_unknown_words_are_taken_for_another_language_unless_as_many_are_known(harbor):
     for query, is_corrected in [
-        ("lanntern harbbor", True),
-        ("lanntern harbbor harbormastr wall salt", False),
-        ("lanntern harbbor harbormastr wall salt beans", True),
+        ("lanternn harborr", True),
+        ("lanternn harborr harbormastr wall salt", False),
+        ("lanternn harborr harbormastr wall salt beans", True),
     ]:
         assert bool(harbor.search(query, mode="keyword").corrections) == is_corrected, query
 

@@ -76,8 +76,10 @@ def test_no_word_of_any_language_is_replaced(index_notes, words):
         ("bicyle", {"bicyle": "bicycle"}, ()),  # dropped
         ("bicycke", {}, ("bicycle",)),  # another letter
         ("bicyclel", {}, ("bicycle",)),  # a letter more at the end
-        ("momentumm", {}, ("momentum",)),  # doubled at the end, as in Finnish and Romanian
-        ("bicycel", {}, ("bicycle",)),  # swapped at the end
+        ("bicyclee", {}, ("bicycle",)),  # a vowel doubled at the end, as in Finnish and Romanian
+        ("momentumm", {"momentumm": "momentum"}, ()),
+        ("brokne", {}, ("broken",)),  # swapped at the end, before a vowel
+        ("bicycel", {"bicycel": "bicycle"}, ()),
         ("bicyce", {}, ("bicycle",)),  # dropped before the end
         ("apertment", {"apertment": "apartment"}, ()),  # long, another vowel
         ("apartwent", {}, ("apartment",)),  # another consonant
