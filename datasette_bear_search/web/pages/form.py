@@ -33,24 +33,7 @@ SELECTS = {
 # Other values with the same meaning as one of the options above.
 SAME = {("mode", "hybrid"): "", ("mode", "auto"): "", ("sort", "relevance"): ""}
 
-# The query syntax for the page's help: example → meaning.
-SYNTAX = {
-    "garden hose": "notes with these words, or with a similar meaning",
-    '"city compost"': "this exact phrase",
-    "gard*": "words that begin with this",
-    "-toilet": "without this word",
-    "mice OR rats": "either word; also AND, NOT and parentheses",
-    "#work or tag:work/projects": "with this tag or one below it",
-    "created:2024-05": "created in May 2024; also modified:, 2024, last-week, 7d, 2023..2024",
-    "before:2024 after:last-week": "modified before or after",
-    "is:pinned": "also archived, trashed, todo, done, untagged, encrypted",
-    "has:todo": "also image, file, code, link",
-    "in:title plan": "words in the title; also title:plan",
-    "linked-to:Title": "with a link to this note",
-    "path:work/plans source:bear": "in this folder, from this source",
-}
-
-# Its other parameters, and the filters, are sent as hidden fields, but no unknown ones: in
+# The search's other parameters, and the filters, are hidden fields, but no unknown ones are: in
 # a script, a field named "action" would shadow the form's own action.
 HIDDEN_FIELDS = ("balance", "rerank", "fusion", "_size", JUDGE)
 # A new text starts a new list of results, and may be corrected again.
@@ -70,7 +53,6 @@ def form_context(urls: Urls) -> dict[str, Any]:
     hidden = (*HIDDEN_FIELDS, *filters)
     return {
         "q": urls.value("q"),
-        "syntax": SYNTAX.items(),
         "hidden": [(name, value) for name in hidden for value in urls.values(name)],
         "selects": _selects(urls),
     }
