@@ -181,7 +181,7 @@ def index_sources(
     def on_text(report: Report) -> None:
         nonlocal pace
         pace = report.pace or TYPICAL_PACE
-        if report.has_changes:
+        if report.added or report.changed or report.moved or report.removed:
             say(f"Words indexed ({report.text_seconds:.1f} s)")
 
     def on_embedded(done: int, total: int) -> None:
@@ -203,7 +203,6 @@ def index_sources(
             hooks=Hooks(
                 on_read=lambda source, snapshot: say(*reading_lines(source, snapshot)),
                 on_failure=on_failure,
-                on_wait=lambda: say("Waiting for another datasette bear-index to finish"),
                 on_text=on_text,
                 on_embedded=on_embedded,
                 on_export=lambda model: say(
@@ -241,8 +240,9 @@ def _cost(passages: int, dimension: int, per_second: float) -> str:
 
 
 def _report_lines(report: Report, seconds: float, path: Path) -> list[str]:
+    moved = f"{report.moved:,} moved, " if report.moved else ""
     done = f"Done in {seconds:.1f} s: {counted(report.added, 'note')} added, "
-    done += report.changes_text()
+    done += f"{report.changed:,} changed, {moved}{report.removed:,} removed"
     if report.embedded:
         rate = report.embedded / report.embed_seconds
         done += f", {counted(report.embedded, 'passage')} embedded ({rate:,.0f}/s)"

@@ -447,14 +447,12 @@ def test_notes_in_the_trash_are_indexed_on_request_only(write, bear_index, sidec
     assert found(sidecar_path, "rubbish") == []
 
 
-def test_a_second_indexer_waits_for_a_short_run_and_says_so(write, bear_index, sidecar_path):
+def test_a_second_indexer_waits_for_a_short_run(write, bear_index, sidecar_path):
     write(GARDEN)
     sidecar_path.parent.mkdir()
     lock = filelock.FileLock(f"{sidecar_path}.lock", thread_local=False).acquire()
     threading.Timer(1.2, lock.lock.release).start()
-    output = bear_index().output
-    assert "Waiting for another datasette bear-index to finish" in output
-    assert "1 note added" in output
+    assert "1 note added" in bear_index().output
 
 
 def test_asking_whether_a_run_is_active_returns_at_once(sidecar_path):

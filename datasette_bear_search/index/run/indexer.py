@@ -63,7 +63,7 @@ def update(
     """
     report = Report()
     readonly.remove_abandoned_copies()
-    with only_run(path, lock.RUN_SECONDS, hooks), ExitStack() as cleanup:
+    with only_run(path, lock.RUN_SECONDS), ExitStack() as cleanup:
         connection, is_older = None, False
         stored: dict[str, StoredSource] = {}
         if path.exists():

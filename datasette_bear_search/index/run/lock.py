@@ -8,7 +8,6 @@ from pathlib import Path
 
 from ...notes import ForeseenError
 from ..file import database
-from .report import SILENT, Hooks
 
 # Seconds to wait for other runs: bear-serve writes for about a second at each change.
 RUN_SECONDS = 10.0
@@ -30,18 +29,13 @@ def is_busy(path: Path) -> bool:
 
 
 @contextmanager
-def only_run(path: Path, wait: float = 0.0, hooks: Hooks = SILENT) -> Iterator[None]:
+def only_run(path: Path, wait: float = 0.0) -> Iterator[None]:
     # Importing it takes 40 ms, and only runs that write need it.
     import filelock
 
     try:
         database.make_private_folder(path.parent)
-        file = filelock.FileLock(f"{path}.lock", mode=0o600)
-        try:
-            lock = file.acquire(timeout=min(wait, 1))
-        except filelock.Timeout:
-            hooks.on_wait()
-            lock = file.acquire(timeout=max(wait - 1, 0))
+        lock = filelock.FileLock(f"{path}.lock", mode=0o600).acquire(timeout=wait)
     except filelock.Timeout:
         raise IndexBusy(
             f"Another datasette bear-index is already writing {path}. Wait until it has finished; "

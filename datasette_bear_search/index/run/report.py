@@ -41,15 +41,6 @@ class Report:
     notices: list[str] = field(default_factory=list)
     model_failure: str | None = None  # also one of the notices
 
-    @property
-    def has_changes(self) -> bool:
-        return bool(self.added or self.changed or self.moved or self.removed)
-
-    def changes_text(self) -> str:
-        """Return the part of a message that follows the number of added notes."""
-        moved = f"{self.moved:,} moved, " if self.moved else ""
-        return f"{self.changed:,} changed, {moved}{self.removed:,} removed"
-
 
 @dataclass(frozen=True)
 class Hooks:
@@ -68,8 +59,6 @@ class Hooks:
     """With the number of vectors done and in total, before the first and after each batch."""
     on_export: Callable[[str], None] = lambda model: None
     """Before a model is exported to start faster, which takes a minute and happens once."""
-    on_wait: Callable[[], None] = lambda: None
-    """If another run is writing the index file, and this one waits for it."""
 
 
 SILENT = Hooks()
