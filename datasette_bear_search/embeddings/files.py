@@ -10,7 +10,6 @@ import threading
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from ..processes import user_folder, write_file
 from .base import ModelUnavailable, first_line
@@ -27,9 +26,8 @@ HUB_TIMEOUT = 5.0
 _VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model")
 # What a model's vectors depend on.
 _DECIDING = (WEIGHT_FILES, "*.json", "vocab.*", "*.txt", "*.model")
-# Bytes from which on a file's hash is kept, and where.
+# Bytes from which on a file's hash is kept.
 _LARGE = 1_000_000
-_HASHES = "hashes.json"
 # What is downloaded of a model.
 _NEEDED = (WEIGHT_FILES, "*.json", "*.txt", "*.model", "*.jinja")
 _UNNEEDED = ("onnx/*", "openvino/*")
@@ -149,23 +147,15 @@ def _sha256(path: Path) -> str:
     if status.st_size < _LARGE:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     # 470 MB take .3 s, and without the processor's instructions for it a second and more.
-    known, key = _known_hashes(), str(path)
-    state = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
-    if key not in known or known[key][:-1] != state:
-        digest = hashlib.sha256()
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-        known = {path: hash for path, hash in known.items() if os.path.exists(path)}
-        known[key] = [*state, digest.hexdigest()]
-        with suppress(OSError):  # it is only slower without
-            write_file(cache_folder() / _HASHES, json.dumps(known).encode())
-    return str(known[key][-1])
-
-
-def _known_hashes() -> dict[str, list[Any]]:
-    with suppress(OSError, ValueError):
-        known = json.loads((cache_folder() / _HASHES).read_text())
-        if isinstance(known, dict) and all(isinstance(each, list) for each in known.values()):
-            return known
-    return {}
+    state = [str(path), status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+    name = hashlib.blake2b(json.dumps(state).encode(), digest_size=16).hexdigest()
+    kept = cache_folder() / "hashes" / name
+    with suppress(OSError, UnicodeDecodeError):
+        return kept.read_text(encoding="ascii")
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    with suppress(OSError):  # it is only slower without
+        write_file(kept, digest.hexdigest().encode())
+    return digest.hexdigest()

@@ -292,3 +292,16 @@ def test_hardly_any_passage_of_real_documents_is_truncated(real_tokens):
         )
     cut_off = [count for count in counts if count > MAX_TOKENS]
     assert len(cut_off) / len(counts) < 0.001, f"{len(cut_off)} of {len(counts)}: {cut_off}"
+
+
+def test_the_hash_of_large_weights_is_computed_once_for_each_state(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_files, "cache_folder", lambda: tmp_path / "cache")
+    weights = tmp_path / "model" / "model.safetensors"
+    weights.parent.mkdir()
+    weights.write_bytes(b"one" * 500_000)
+    first = model_files.file_hashes(weights.parent, "*.safetensors")
+    with monkeypatch.context() as later:
+        later.setattr(model_files.hashlib, "sha256", lambda: pytest.fail("hashed again"))
+        assert model_files.file_hashes(weights.parent, "*.safetensors") == first
+    weights.write_bytes(b"two" * 500_000)
+    assert model_files.file_hashes(weights.parent, "*.safetensors") != first
