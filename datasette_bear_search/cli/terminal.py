@@ -58,7 +58,8 @@ def results_text(response: SearchResponse, offset: int, screen: Screen = PLAIN) 
 def similar_text(found: SimilarNotes, screen: Screen = PLAIN) -> str:
     cards = [style(f"Notes similar to {printable(found.title)}", screen, bold=True)]
     for number, note in enumerate(found.notes, 1):
-        cards.append(_card(number, note, _excerpt(note.text), screen))
+        text = shortened(printable(note.text), PASSAGE_CHARACTERS)
+        cards.append(_card(number, note, text, screen))
     return "\n\n".join(cards)
 
 
@@ -146,10 +147,6 @@ def _card(number: int, note: Hit | SimilarNote, text: str | MarkedText, screen: 
     reasons = _SEPARATOR.join(filter(None, [printable(note.why), f"id {note.id}"]))
     card += _block(reasons, screen, dim=True)
     return "\n".join(card)
-
-
-def _excerpt(passage: str) -> str:
-    return shortened(printable(passage), PASSAGE_CHARACTERS)
 
 
 def _block(text: str | MarkedText, screen: Screen, *, dim: bool = False) -> list[str]:

@@ -6,6 +6,7 @@ import threading
 import time
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from ..notes import counted, local_minute, time_left
@@ -76,9 +77,7 @@ def changes_since_indexing(path: str | Path, *, is_watched: bool = False) -> Sou
             known = sources_at(path).values()
             return SourceChanges(0, tuple(_unreadable(each) for each in known if each.error))
         return SourceChanges()
-    with _counters_lock:
-        counter = _counters.setdefault(path, _ChangeCounter(path))
-    return counter.changes()
+    return _counter(path).changes()
 
 
 def _unreadable(stored: StoredSource, error: str = "") -> UnreadableSource:
@@ -149,5 +148,4 @@ class _ChangeCounter:
         return count
 
 
-_counters_lock = threading.Lock()
-_counters: dict[Path, _ChangeCounter] = {}
+_counter = cache(_ChangeCounter)  # one for each file

@@ -101,17 +101,6 @@ def take_settings(
         vectors.prepare(connection)
 
 
-def take_state(
-    whole: sqlite3.Connection,
-    connection: sqlite3.Connection,
-    made_from: tuple[str | None, str | None],
-) -> None:
-    """Note when the index was made, and its ``tokens`` by then."""
-    # But not the sources' errors, which may count hidden notes.
-    then = dict(zip((TEXT_THEN, VECTORS_THEN), made_from))
-    set_meta(connection, indexed=get_meta(whole, "indexed"), **then)
-
-
 def read(
     whole: sqlite3.Connection, connection: sqlite3.Connection, tags: Sequence[str]
 ) -> tuple[list[Snapshot], list[str]]:

@@ -165,7 +165,8 @@ def keep_updated() -> None:
 
     threading.Thread(target=receive, daemon=True).start()
     while task := tasks.get():
-        get_model, on_commit = partial(_idle_model, last_search), partial(_await_quiet, last_search)
+        get_model = cast("Callable[[str], Embedder]", partial(_IdleModel, last_search))
+        on_commit = partial(_await_quiet, last_search)
         worker = Watcher(path, task, partial(_write, answers), get_model, on_commit)
         working[:] = [worker]
         if tasks.empty():
@@ -180,17 +181,12 @@ def _await_quiet(last_search: Any, longest: float = LONGEST_WAIT) -> bool:
     return time.monotonic() >= last_search.value + REST
 
 
-def _idle_model(last_search: Any, name: str) -> Embedder:
-    embedder = registry.get_embedder(name)
-    embedder.may_download = True
-    return cast(Embedder, _IdleModel(embedder, last_search))
-
-
 class _IdleModel:
     """An embedder that pauses while people search and uses only idle processor time."""
 
-    def __init__(self, embedder: Embedder, last_search: Any) -> None:
-        self._embedder = embedder
+    def __init__(self, last_search: Any, name: str) -> None:
+        self._embedder = registry.get_embedder(name)
+        self._embedder.may_download = True
         self._last_search = last_search
         self._pool = ThreadPoolExecutor(1, initializer=self._be_idle)
 

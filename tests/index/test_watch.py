@@ -186,7 +186,7 @@ def test_changes_to_a_files_journals_count(path, concerns):
 
 
 @pytest.mark.skipif(not updater.HAS_IDLE_THREADS, reason="threads are all alike here")
-def test_a_model_works_when_nobody_else_wants_the_processor():
+def test_a_model_works_when_nobody_else_wants_the_processor(monkeypatch):
     policies = set()
 
     class Model(TinyEmbedder):
@@ -194,7 +194,8 @@ def test_a_model_works_when_nobody_else_wants_the_processor():
             policies.add(os.sched_getscheduler(0))
             return super().encode(texts, is_query=is_query)
 
-    embedder = updater._IdleModel(Model(TINY), SimpleNamespace(value=0.0))
+    monkeypatch.setattr(updater.registry, "get_embedder", Model)
+    embedder = updater._IdleModel(SimpleNamespace(value=0.0), TINY)
     assert embedder.embed_documents(["a roof"])[0]
     assert embedder.dimension == 64
     assert policies == {os.SCHED_IDLE}
@@ -214,7 +215,8 @@ def test_a_model_waits_while_somebody_searches_but_not_forever(monkeypatch):
 
     monkeypatch.setattr(updater, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
     texts, last_search = [f"roof {number}" for number in range(20)], SimpleNamespace(value=1000.0)
-    embedder = updater._IdleModel(Model(TINY), last_search)
+    monkeypatch.setattr(updater.registry, "get_embedder", Model)
+    embedder = updater._IdleModel(last_search, TINY)
     embedder.load()
     batches.clear()
     assert embedder.embed_documents(texts) == TinyEmbedder(TINY).embed_documents(texts)

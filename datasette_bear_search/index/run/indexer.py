@@ -258,7 +258,9 @@ def update_restricted(
             VectorRun(connection, embedder, report, hooks).write()
             _end(file, connection, report, has_model=True)
         with transaction(connection):
-            restricted.take_state(whole, connection, made_from)
+            # But not the sources' errors, which may count hidden notes.
+            then = dict(zip((restricted.TEXT_THEN, restricted.VECTORS_THEN), made_from))
+            set_meta(connection, indexed=get_meta(whole, "indexed"), **then)
 
 
 def _update_all_restricted(

@@ -262,7 +262,7 @@ def test_the_present_model_is_used_if_the_chosen_one_cannot_be_had(home, monkeyp
     path, told = home / "notes.db", []
     task = _task(path, None, [str(home / LOCATIONS[0])], MULTILINGUAL_MODEL)
     assert (task.model, task.fallback) == (MULTILINGUAL_MODEL, TINY)
-    get_model = partial(index_updater._idle_model, SimpleNamespace(value=0.0))
+    get_model = partial(index_updater._IdleModel, SimpleNamespace(value=0.0))
     watcher = Watcher(path, task, told.append, get_model)
     monkeypatch.setattr(watcher, "_wait", watcher.stop)
     watcher.run()
