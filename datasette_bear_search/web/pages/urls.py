@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any
-from urllib.parse import quote_plus, urlencode
+from urllib.parse import urlencode
 
 from datasette.app import Datasette
 from datasette.database import Database
@@ -81,15 +81,14 @@ class Urls:
                     if value and (name, value) not in remove
                 )
         pairs.extend((name, str(value)) for name, value in changes.items())
-        # Like urlencode(), but caches quoted values: hundreds of links differ in one parameter.
-        query = "&".join([f"{_quoted(name)}={_quoted(value)}" for name, value in pairs])
-        address = address or self._address(self.path)
+        query = urlencode(pairs)
+        address = address or databases.url(self.datasette, self.path)
         return f"{address}?{query}" if query else address
 
     def adding(self, name: str, value: str) -> str:
         if value in self.arguments.getlist(name):
             return self.search()
-        return f"{self._and}{_quoted(name)}={_quoted(value)}"
+        return f"{self._and}{urlencode({name: value})}"
 
     def unfiltered(self, **changes: Any) -> str:
         filters = (name for row in FILTERS.values() for name in row.parameters)
@@ -122,32 +121,20 @@ class Urls:
             more["sentence"] = f"{sentence[0]}-{sentence[1]}"
         if passage_id is not None:
             more["passage"] = str(passage_id)
-        address = f"{self._address(NOTE_PATH)}/{note_id}"
+        address = note_url(self.datasette, note_id)
         url = self.search(drop=("_facets", *OF_NOTE, "step"), address=address, **more)
         return f"{url}#{PASSAGE_ANCHOR}" if passage_id is not None else url
 
     def similar(self, note_id: int, **more: Any) -> str:
         """Return the URL of the notes similar to one, with the search to go back to."""
-        address = f"{self._address(SIMILAR_PATH)}/{note_id}"
+        address = databases.url(self.datasette, f"{SIMILAR_PATH}/{note_id}")
         return self.search(drop=("_facets", *OF_NOTE), address=address, **more)
-
-    def _address(self, path: str) -> str:
-        if path not in self._addresses:
-            self._addresses[path] = databases.url(self.datasette, path)
-        return self._addresses[path]
-
-    @cached_property
-    def _addresses(self) -> dict[str, str]:
-        return {}
 
     @cached_property
     def _and(self) -> str:
         # The URL of this search, to which hundreds of links on a page add a parameter.
         url = self.search()
         return f"{url}{'&' if '?' in url else '?'}"
-
-
-_quoted = lru_cache(1000)(quote_plus)
 
 
 def text_chips(urls: Urls, query: Query) -> list[LabeledUrl]:
