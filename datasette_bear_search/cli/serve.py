@@ -20,7 +20,7 @@ from ..embeddings import registry
 from ..embeddings.registry import get_embedder
 from ..index import config, selection
 from ..index.file import database, metadata, schema
-from ..notes import ForeseenError, counted
+from ..notes import ForeseenError
 from ..processes import is_in_uv_cache, user_folder
 from ..service import PORT
 from ..sources.base import SourceConfig
@@ -30,7 +30,6 @@ from .output import Command, clear_errors, confirm, echo
 
 if TYPE_CHECKING:
     from ..agents import AgentLibrary
-    from ..index.run.changes import Snapshot
     from ..index.updater import Updater
     from ..index.watch import Task
 
@@ -107,13 +106,8 @@ def _bring_up_to_date(path: Path) -> None:
     def on_text(report: Report) -> None:
         raise _WordsIndexed
 
-    def on_read(source: SourceConfig, snapshot: Snapshot | None) -> None:
-        if snapshot is not None:
-            echo(f"Read {counted(snapshot.count, 'note')} from {source.location}")
-
-    library = Library(path)
     with suppress(_WordsIndexed):
-        library.index(hooks=Hooks(on_read=on_read, on_text=on_text))
+        Library(path).index(hooks=Hooks(on_text=on_text))
     echo("The words are indexed. Search by meaning follows while the server runs.")
 
 

@@ -28,7 +28,7 @@ def test_an_index_of_an_earlier_version_is_brought_up_to_date(
     bear_index()
     make_older(sidecar_path)
     output = bear_serve(sidecar_path, monkeypatch)
-    assert "Read 2 notes from" in output
+    assert "The words are indexed." in output
     with database.open_for_writing(sidecar_path) as connection:
         assert schema.is_current(connection)
     assert [hit.title for hit in found(sidecar_path, "lentils")] == ["Soup"]
