@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import re
 import sys
 import time
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import Library
-from ..embeddings import names, registry
+from ..embeddings import registry
 from ..embeddings.backends import servers
 from ..index import config
 from ..index.config import Configuration
@@ -107,8 +106,6 @@ def bear_index(**values: Any) -> None:
             return echo(_trust(library, options))
         known, configured = library.known_sources()
         selection = _select(options, known, configured)
-        if options.model and os.path.isdir(options.model):
-            _explain_folders(options.model)
         failure = index_sources(
             library,
             selection,
@@ -120,12 +117,6 @@ def bear_index(**values: Any) -> None:
         )
         if failure:
             raise click.ClickException(failure)
-
-
-def _explain_folders(model: str) -> None:
-    if not os.path.isabs(names.given(model)):
-        where = "this machine's models and the Hugging Face hub"
-        echo(f"{model} is looked for among {where}. For the folder here: ./{model}", err=True)
 
 
 def _trust(library: Library, options: SimpleNamespace) -> str:

@@ -101,7 +101,7 @@ def check_hub(name: str) -> None:
         if isinstance(error, RepositoryNotFoundError):
             raise ModelUnavailable(
                 f"The Hugging Face hub has no model {name}, or not for everybody. "
-                "Check the name after --model."
+                "Check the name after --model. A folder here is ./NAME."
             ) from error
         install = "" if bundled_folder() else f" ({INSTALL_BUNDLED})"
         raise ModelUnavailable(

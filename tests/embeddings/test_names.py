@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from datasette.cli import cli
 
-from datasette_bear_search.embeddings import names, registry
+from datasette_bear_search.embeddings import files, names, registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
 from tests.support.bear_database import BearNote
@@ -150,10 +150,14 @@ def test_doctor_says_how_to_trust_a_model(index_notes):
         assert f"fix: datasette bear-index --sidecar {path} --trust" in said
 
 
-def test_a_folder_typed_without_a_dot_is_explained(tmp_path, monkeypatch, write, bear_index):
-    (tmp_path / "m").mkdir()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry, "trust", lambda name: registry.get_embedder(TINY))
-    write(BearNote("# Roof"))
-    assert "For the folder here: ./m" in bear_index("--model", "m").output
-    assert "For the folder" not in bear_index("--model", "./m").output
+def test_a_name_that_the_hub_does_not_have_may_be_a_folder_here(monkeypatch):
+    import httpx
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    def model_info(self, name, **_):
+        response = httpx.Response(404, request=httpx.Request("GET", "https://hub.example"))
+        raise RepositoryNotFoundError("404", response=response)
+
+    monkeypatch.setattr("huggingface_hub.HfApi.model_info", model_info)
+    with pytest.raises(ModelUnavailable, match=r"no model somebody/m.* folder here is \./NAME"):
+        files.check_hub("somebody/m")
