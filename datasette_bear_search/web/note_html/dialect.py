@@ -171,7 +171,7 @@ def _tag(state: StateInline, silent: bool) -> bool:
 
 
 def _formula(state: StateInline, silent: bool) -> bool:
-    match = FORMULA.match(state.src, state.pos, state.posMax) if _at(state, "$") else None
+    match = FORMULA.match(state.src, state.pos, state.posMax)
     if match is None or state.src[state.pos - 1 : state.pos].isalnum():
         return False
     return _push(state, silent, match, "formula", match[1] or match[2])
@@ -179,12 +179,8 @@ def _formula(state: StateInline, silent: bool) -> bool:
 
 def _remark(state: StateInline, silent: bool) -> bool:
     """Skip Obsidian's ``%%remarks%%``."""
-    match = _REMARK.match(state.src, state.pos, state.posMax) if _at(state, "%") else None
+    match = _REMARK.match(state.src, state.pos, state.posMax)
     return match is not None and _push(state, silent, match, "remark", "")
-
-
-def _at(state: StateInline, character: str) -> bool:
-    return state.src[state.pos] == character
 
 
 def _push(
