@@ -399,15 +399,11 @@ def count_changes(connection: sqlite3.Connection, stored: StoredSource) -> int:
     return sum(diff(connection, part).count for part in parts)
 
 
-def reader_version() -> str | None:
+def reader_version() -> str:
     """Return the version of this package, and whether it reads PDFs: others may read other text."""
-    from importlib.metadata import PackageNotFoundError, version
+    from importlib.metadata import version
 
-    suffix = "+pdf" if pdf.is_installed() else ""
-    try:
-        return version("datasette-bear-search") + suffix
-    except PackageNotFoundError:  # not installed, run from its folder
-        return suffix or None
+    return version("datasette-bear-search") + ("+pdf" if pdf.is_installed() else "")
 
 
 def _storable(note: Note) -> Note:

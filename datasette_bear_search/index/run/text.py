@@ -160,7 +160,7 @@ class TextRun:
         name = snapshot.config.name
         version, known = reader_version(), self.stored.get(name)
         if known and not snapshot.is_last:  # perhaps the rest can't be read, and stays as it was
-            read, version = known.read or read, known.version
+            read, version = known.read or read, known.version or version
             count = max(count, self._counts.get(name, 0))
         if kept := self._missing.get(name):
             # The next run reads it again, and compares with what was there before these were gone.
