@@ -27,7 +27,7 @@ from datasette_bear_search.search import engine, request
 from datasette_bear_search.search.notes import start_page
 from datasette_bear_search.text import languages
 from datasette_bear_search.web import turns
-from datasette_bear_search.web.requests import views
+from datasette_bear_search.web.requests import errors, views
 from datasette_bear_search.web.requests.errors import PageError
 from tests.support.bear_database import BearNote, write_library
 from tests.support.datasettes import IS_1_0, configured, indexed
@@ -250,3 +250,11 @@ async def test_a_search_waits_for_a_short_commit(index, tmp_path):
         threading.Timer(0.3, writer.rollback).start()
         response = await datasette.client.get("/-/bear-search.json?q=roof")
     assert (response.status_code, len(response.json()["rows"])) == (200, 3)
+
+
+@pytest.mark.asyncio
+async def test_a_read_that_takes_too_long_says_so(index):
+    served = configured([index], {}, settings={"sql_time_limit_ms": 1}).get_database("notes")
+    endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n"
+    with pytest.raises(PageError, match="took too long and was stopped"):
+        await errors.read_index(served, lambda connection: connection.execute(endless).fetchall())

@@ -31,7 +31,7 @@ from ..requests import databases, errors, responses, settings, views
 from ..requests.errors import PageError
 from ..requests.responses import PART_HEADERS
 from .cards import open_link
-from .similar import NO_SUCH_NOTE, SIMILAR_SIZE, SIMILAR_TIME_LIMIT_MS, SIMILAR_TOO_SLOW
+from .similar import NO_SUCH_NOTE, SIMILAR_SIZE, SIMILAR_TIME_LIMIT_MS
 from .urls import OF_NOTE, PASSAGE_ANCHOR, Urls, note_url, tag_url
 
 # Texts of attached files to show. Each page of a PDF is one text.
@@ -77,7 +77,7 @@ async def note(request: Request, database: Database) -> Response:
         passage = found.passage(request.args.get("passage"))
         return found, detail.matched_words(connection, found, query, passage)
 
-    whole, words = await errors.read_index(database, read, too_slow=SIMILAR_TOO_SLOW)
+    whole, words = await errors.read_index(database, read)
     if settings.redacts(database.ds):
         whole = await asyncio.to_thread(masking.masked_record, whole)
     if request.url_vars["format"] == "json":

@@ -20,7 +20,6 @@ from .cards import Card, listed, shown
 from .urls import LabeledUrl, Urls, tag_url
 
 NO_SUCH_NOTE = "This note is not in the index. It may have been deleted."
-SIMILAR_TOO_SLOW = "Reading the notes took too long and was stopped (limit: sql_time_limit_ms)."
 
 # Similar notes are shown beside a note if they are found in this time; otherwise there is a link.
 SIMILAR_TIME_LIMIT_MS = 50
@@ -43,7 +42,7 @@ async def similar_notes(request: Request, database: Database) -> Response:
             raise PageError(NO_SUCH_NOTE, 404)
         return masking.masked_similar(connection, compared) if is_masked else compared
 
-    found = await errors.read_index(database, read, too_slow=SIMILAR_TOO_SLOW)
+    found = await errors.read_index(database, read)
     if request.url_vars["format"] == "json":
         return endpoints.rows_response(datasette, request, found.to_json())
     json_url = databases.url(datasette, f"{SIMILAR_PATH}/{found.id}.json")

@@ -23,18 +23,16 @@ LOCKED = (
     "Another program keeps the index from being read, perhaps a datasette bear-index that was "
     "stopped in the middle of writing. Let it finish, or end it."
 )
+TOO_SLOW = "Reading the notes took too long and was stopped (limit: sql_time_limit_ms)."
 UNREADABLE = (
     "The index can't be read right now. If it stays so, run: datasette bear-index. "
     "If that doesn't fix it: datasette bear-index --rebuild"
 )
 
 
-async def read_index(
-    database: Database, read: Callable[[sqlite3.Connection], T], *, too_slow: str = UNREADABLE
-) -> T:
+async def read_index(database: Database, read: Callable[[sqlite3.Connection], T]) -> T:
     """Read from the index within Datasette's time limit; return the function's result.
 
-    :param too_slow: the message if time runs out
     :raises PageError: if the index can't be read, or not in time
     """
 
@@ -46,9 +44,8 @@ async def read_index(
     try:
         return await turns.execute(database, run)
     except sqlite3.DatabaseError as error:
-        raise PageError(
-            too_slow if "interrupted" in str(error) else unreadable(error), 503
-        ) from None
+        is_too_slow = "interrupted" in str(error)
+        raise PageError(TOO_SLOW if is_too_slow else unreadable(error), 503) from None
 
 
 def unreadable(error: sqlite3.Error) -> str:
