@@ -111,8 +111,8 @@ def reuse(connection: sqlite3.Connection, kept: Mapping[str, bytes | None] = {})
     where pending.vector_state = '{PENDING}' and known.vector_state in ('{EMBEDDED}', '{REFUSED}')
     group by pending.id
     """
-    for row in connection.execute(sql).fetchall():
-        add(connection, [row])
+    if rows := connection.execute(sql).fetchall():
+        add(connection, rows)
 
 
 def remove(connection: sqlite3.Connection, passage_ids: Sequence[int]) -> None:
