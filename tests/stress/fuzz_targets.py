@@ -264,7 +264,7 @@ def bear(folder: Path) -> Callable[[Choices], None]:
 
 
 def markdown(folder: Path) -> Callable[[Choices], None]:
-    """Fuzz the HTML of notes, which must be harmless, their outline and their plain text."""
+    """Fuzz the HTML of notes, which must be harmless, and their plain text."""
     references = renderer.References(
         tags={"work": "/s?tag=work", "two words": "/s"}, note={"a": "/note/1"}.get
     )
@@ -277,7 +277,6 @@ def markdown(folder: Path) -> Callable[[Choices], None]:
         words = frozenset(["roof", "x", "a"])
         rendered = render.render(body, references, passage=(start, end), words=words)
         assert executable_parts(rendered.html) == []
-        render.outline(body)
         assert len(markup.blanked(body)) == len(body)
         cards._marked(marks.MarkedText.read(markup.plain_text(body)))
 

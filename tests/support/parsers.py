@@ -318,7 +318,6 @@ def _query(body: str) -> None:
 # Name → a function that reads one text and changes nothing.
 PARSERS: dict[str, Callable[[str], Any]] = {
     "note page": _render,
-    "outline": render.outline,
     "plain text": plain_text,
     "marked words": lambda body: renderer.marked_words_html(body, WORDS),
     "metadata": markdown_metadata.extract_metadata,

@@ -67,7 +67,7 @@ def render(
     tokens = list(_without_tag_lines(tokens)) or tokens
     lines_above = _line(body, start)
     page = env["page"]
-    headings = _with_anchors(tokens, lines_above)
+    headings = _with_anchors(tokens)
     page.anchors |= _anchors(tokens, headings)
     page.is_search = bool(passage or words)
     has_passage = False
@@ -92,16 +92,6 @@ def _with_sentence(text: str, start: int, end: int) -> str:
 
 
 _NO_MARKS = {ord(character): None for character in CHARACTERS[SENTENCE]}
-
-
-def outline(body: str) -> tuple[Heading, ...]:
-    """Return the headings of a whole note, however long; none if it has too much markup."""
-    markdown = note_parser()
-    markdown.core.ruler.enableOnly(["normalize", "block"])
-    try:
-        return _with_anchors(markdown.parse(body), 0)
-    except TooMuchMarkup:
-        return ()
 
 
 _LINE_BREAK = re.compile(r"\r\n?|\n")
@@ -136,7 +126,7 @@ def _plain_html(before: str, passage: str, after: str, words: frozenset[str]) ->
     )
 
 
-def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, ...]:
+def _with_anchors(tokens: Sequence[Token]) -> tuple[Heading, ...]:
     """Return the headings among the tokens; give them ids, and levels below the title's."""
     opening = [index for index, token in enumerate(tokens) if token.type == "heading_open"]
     shift = any(tokens[index].tag == "h1" for index in opening)
@@ -153,8 +143,7 @@ def _with_anchors(tokens: Sequence[Token], lines_above: int) -> tuple[Heading, .
         taken[anchor] = 1
         token.attrSet("id", anchor)
         token.tag = closing.tag = f"h{min(6, level + shift)}"
-        line = token.map[0] if token.map else 0
-        headings.append(Heading(level, text, lines_above + line + 1, anchor))
+        headings.append(Heading(level, text, anchor))
     return tuple(headings)
 
 

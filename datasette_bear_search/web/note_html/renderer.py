@@ -27,7 +27,6 @@ from .sanitizing import allowed_schemes
 class Heading:
     level: int  # 1 to 6, as written
     text: str
-    line: int  # in the body, counted from 1
     anchor: str  # its id on the page
 
 

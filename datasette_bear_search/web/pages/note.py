@@ -84,10 +84,6 @@ async def note(request: Request, database: Database) -> Response:
         fields = asdict(whole)
         del fields["link_targets"], fields["heading_link"]
         fields["files"] = [name for name, _ in whole.files]
-        fields["outline"] = [
-            {"level": heading.level, "heading": heading.text, "line": heading.line}
-            for heading in await asyncio.to_thread(render.outline, whole.body)
-        ]
         return responses.json_response(database.ds, {"ok": True, "note": fields})
     if request.url_vars["format"] == "md":
         headers = {"x-content-type-options": "nosniff"}  # browsers must not take notes for HTML

@@ -141,15 +141,10 @@ async def test_the_json_has_the_whole_note(serve, path, ask):
         "encrypted", "todos_open", "todos_done", "has_image", "has_file", "has_code", "soft_breaks",
         "body",
         "attachments", "files", "passages",
-        "links", "backlinks", "outline",
+        "links", "backlinks",
     }  # fmt: skip
     assert note["tags"] == ["cabin", "cabin/repairs"]
     assert note["links"] == note["backlinks"] == [stove]
-    assert note["outline"] == [
-        {"level": 2, "heading": "Plan for May", "line": 5},
-        {"level": 3, "heading": "Sheets", "line": 10},
-    ]
-    assert note["body"].splitlines()[4] == "## Plan for May"
     assert {passage["heading"] for passage in note["passages"]} >= {"Plan for May"}
     for passage in note["passages"]:
         assert set(passage) == {"id", "heading", "start", "end"}
