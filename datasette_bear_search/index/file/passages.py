@@ -175,13 +175,6 @@ def shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
     return dict(connection.execute(f"select hash, notes from {SHARED_LINES}").fetchall())
 
 
-def most_shared(connection: sqlite3.Connection, note_id: int) -> int:
-    """Return how many notes have the line of this note that most of them share; 0 if none is."""
-    shared = shared_lines(connection)
-    found = connection.execute(f"{LINES_SQL} and note_id = ?", [note_id]).fetchall()
-    return max((shared.get(it, 0) for _, hashes in found for it in array("q", hashes)), default=0)
-
-
 def write_lines(
     connection: sqlite3.Connection, lines: Iterable[tuple[int, Collection[int]]]
 ) -> None:

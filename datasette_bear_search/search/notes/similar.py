@@ -11,10 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...index import freshness
-from ...index.file import database, passages, vectors
+from ...index.file import database, vectors
 from ...index.file.nearest import similarity
 from ...index.file.schema import EMBEDDED, MAX_EMBEDDED, OWN_TEXT, PENDING, REFUSED, VECTORS
-from ...notes import counted
 from ...sqlite import sqlite3
 from ..planning import planner
 from ..ranking.statement import Statement, statement_sql
@@ -133,7 +132,7 @@ def find_similar(
         id=note_id,
         title=found[0],
         notes=tuple(_note(row) for row in checked_rows(connection, statement)),
-        notices=tuple(filter(None, [obstacle, _template(connection, note_id)])),
+        notices=(obstacle,) if obstacle else (),
         statement=statement,
     )
 
@@ -149,11 +148,6 @@ def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
         command = f"To compare them by meaning, too, run: {state.command}"
         return f"{_ONLY} {freshness.vectors_under_way(state) or command}"
     return None if vectors.has_extension(connection) else NO_EXTENSION
-
-
-def _template(connection: sqlite3.Connection, note_id: int) -> str | None:
-    count = passages.most_shared(connection, note_id)
-    return f"Left out: a text that {counted(count, 'note')} share." if count else None
 
 
 def _note(row: dict[str, Any]) -> SimilarNote:

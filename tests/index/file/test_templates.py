@@ -50,7 +50,6 @@ def test_a_day_is_like_the_note_on_its_topic_not_like_every_other_day(index_note
     found = similar(index_notes([*DAYS, *TOPICS]), f"2026-05-{number:02}")
     topic = WORDS[(number - 1) % len(WORDS)].title()
     assert topic in [note.title for note in found.notes[:3]]
-    assert found.notices == ("Left out: a text that 30 notes share.",)
 
 
 def test_notes_that_are_cut_again_are_not_all_in_memory(index_notes, monkeypatch):
@@ -66,7 +65,6 @@ def test_notes_that_are_cut_again_are_not_all_in_memory(index_notes, monkeypatch
 def test_lines_that_few_notes_share_are_compared(index_notes):
     found = similar(index_notes([*DAYS[:3], *TOPICS]), "2026-05-01")
     assert {"2026-05-02", "2026-05-03"} <= {note.title for note in found.notes}
-    assert found.notices == ()
 
 
 @pytest.mark.parametrize(
