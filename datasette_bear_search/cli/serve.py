@@ -34,11 +34,10 @@ if TYPE_CHECKING:
     from ..index.watch import Task
 
 LOCALHOST, LOCALHOST_6 = "127.0.0.1", "::1"  # notes are served to this machine only
-DEFAULT_PORT = PORT
 SERVER_STOPPED = "Stopped"
 
 port_option = click.option(
-    "--port", type=click.IntRange(0, 65535), help=f"Port on this machine  [default: {DEFAULT_PORT}]"
+    "--port", type=click.IntRange(0, 65535), help=f"Port on this machine  [default: {PORT}]"
 )
 
 
@@ -268,7 +267,7 @@ def serve(
     from ..web.server import server
 
     try:
-        listener = socket.create_server((LOCALHOST, DEFAULT_PORT if port is None else port))
+        listener = socket.create_server((LOCALHOST, PORT if port is None else port))
     except OSError:
         if port is not None:
             raise click.ClickException(

@@ -152,7 +152,7 @@ def share_lines(connection: sqlite3.Connection) -> None:
     """Find the lines that many notes share now; cut the notes with a line that is or was one."""
     import numpy
 
-    rows = connection.execute(LINES_SQL).fetchall()
+    rows = connection.execute(_LINES_SQL).fetchall()
     lines = numpy.frombuffer(b"".join(hashes for _, hashes in rows), "i8")
     counts = [len(hashes) // 8 for _, hashes in rows]
     note_ids = numpy.repeat(numpy.array([note_id for note_id, _ in rows], "i8"), counts)
@@ -185,4 +185,4 @@ def write_lines(
 
 # The cast and the condition matter only in a damaged file.
 _BLOB = "cast(hashes as blob)"
-LINES_SQL = f"select note_id, {_BLOB} from {LINES} where length({_BLOB}) % 8 = 0"
+_LINES_SQL = f"select note_id, {_BLOB} from {LINES} where length({_BLOB}) % 8 = 0"
