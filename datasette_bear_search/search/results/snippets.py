@@ -256,9 +256,11 @@ def _without_half(text: str) -> str:
 
 
 def _with_fence(text: str, passage: str, start: int) -> str:
-    # Text that begins inside a code fence is code. Checking for plain strings first is fast.
-    has_fence = "```" in passage or "~~~" in passage
-    return f"```\n{text}" if has_fence and len(FENCE.findall(passage[:start])) % 2 else text
+    # Text that begins inside a code fence is code. The pattern looks at each character, and few
+    # lines have fences.
+    lines = (line for line in passage[:start].split("\n") if "```" in line or "~~~" in line)
+    fences = sum(len(FENCE.findall(line)) for line in lines)
+    return f"```\n{text}" if fences % 2 else text
 
 
 def _window(text: str, sentences: Sentences, limit: int, marked: Span | None) -> Span:

@@ -203,12 +203,16 @@ def _marked(text: MarkedText) -> Markup:
     return Markup(text.html(KINDS))
 
 
-# The end of a line that no sign ends, after the ends of its marks.
-_LINE_END = re.compile(r"(?<![.!?…:;,。！？>])((?:</\w+>)*)\n")
+# Signs at the end of a line after which no dot is needed, and the ends of its marks.
+_LINE_ENDS = tuple(".!?…:;,。！？>")
+_MARKS_END = re.compile(r"(?:</\w+>)+$")
+_DOT = '<span class="bear-line"></span>'
 
 
 def _in_lines(text: MarkedText) -> Markup:
     """Return marked text as HTML; where lines are run together, a dot stands between them."""
-    html, dot = text.html(KINDS), r'\1<span class="bear-line"></span>\n'
-    # The pattern looks at each character, and few texts have several lines.
-    return Markup(_LINE_END.sub(dot, html) if "\n" in html else html)
+    *lines, last = text.html(KINDS).split("\n")
+    ended = (
+        line if _MARKS_END.sub("", line).endswith(_LINE_ENDS) else f"{line}{_DOT}" for line in lines
+    )
+    return Markup("\n".join([*ended, last]))
