@@ -16,13 +16,13 @@ exact as materialized (
   select key + 0 as note_id, value as exact_level
   from json_each(exact_matches(:q)) join filtered on ids is null or substr(ids, key, 1) = x'01'
 ),
--- words: BM25 of every note with any of them, whether it has most by weight; else parts of words
+-- words: BM25 of notes with any, coverage (0: few, 1: half by weight, 2: all); else parts of words
 lexical as (
   select rowid as note_id, -bm25(notes_fts, 3.0, 1.0, 3.0, 0.5) as bm25,
-    ifnull(substr(enough_words(:q), rowid, 1) = x'01', 1) as has_most
+    ifnull(instr(x'000102', substr(coverage(:q), rowid, 1)) - 1, 2) as coverage
   from notes_fts join filtered on ids is null or substr(ids, rowid, 1) = x'01'
   where notes_fts match fts_query(:q)
-  union all select key + 0, value, 1 from json_each(substring_matches(:q))
+  union all select key + 0, value, 2 from json_each(substring_matches(:q))
   join filtered on ids is null or substr(ids, key, 1) = x'01'
 ),
 q as materialized (select embed(meaning(:q)) as vector),
@@ -76,7 +76,7 @@ refined as materialized (
 ),
 fused as materialized (
   select scored.*, ifnull(refined, blend) as score,
-    ifnull(bm25 >= least_bm25(:q) and (has_most or bm25 >= enough_bm25(:q)) or exact_level
+    ifnull(bm25 >= least_bm25(:q) and (coverage = 2 or coverage and bm25 >= enough_bm25(:q)) or exact_level
       or similarity >= closeness(:q), false) as is_found
   from scored left join refined using (note_id)
 ),
@@ -92,7 +92,7 @@ counts as materialized (
     (select max(similarity) from fused) as closest,
     (select sum(close_passages) from dense) as close_passages from (
     select note_id, is_found from listed
-    union all select note_id, bm25 >= least_bm25(:q) and (has_most or bm25 >= enough_bm25(:q))
+    union all select note_id, bm25 >= least_bm25(:q) and (coverage = 2 or coverage and bm25 >= enough_bm25(:q))
     from lexical where note_id not in candidates)
 ),
 page as (

@@ -5,7 +5,6 @@ How to balance words and meaning, which notes have enough of the words, and whic
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -68,12 +67,10 @@ BM25_NORMALIZER = 0.7
 # then found, and 8 to 10 without it (benchmarks/quality/threshold.py).
 MIN_BM25_SHARE = 0.15
 
-# A note with less than this share of the words' weight (their idf) is a weaker match: of two words,
-# the rarer one is enough.
+# A note with less than this share of the words' weight (their idf) is a weaker match.
 ENOUGH = 0.5
-# Or if its BM25 is at least this share of the normalizer, because it is mostly about one of the
-# words. Without this, nDCG@10 by words is .9182 on TIL and .2990 on NFCorpus instead of .9215 and
-# .3029, with 10 and 6 notes found in the median instead of 16 and 8.
+# And so is one that lacks any of the words if its BM25 is less than this share of the normalizer:
+# of two words, the rarer one isn't enough in passing.
 ENOUGH_BM25_SHARE = 0.5
 
 
@@ -188,9 +185,9 @@ class Plan:
 
     @property
     def enough_bm25(self) -> float:
-        """The BM25 from which a note has enough of the words, whichever it has; or infinity."""
+        """The BM25 from which a note that lacks some of the words is found."""
         has_exact = self.pasted or self.terms.identifiers
-        return math.inf if has_exact else ENOUGH_BM25_SHARE * self.bm25_normalizer or math.inf
+        return 0.0 if has_exact else ENOUGH_BM25_SHARE * self.bm25_normalizer
 
     @property
     def closeness(self) -> float:

@@ -156,7 +156,7 @@ def _is_cut(retrievers: Sequence[str], ranking: Ranking) -> bool:
 
 def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
     least = f"bm25 >= least_bm25({_q(planned)})" if len(retrievers) > 1 else "bm25"
-    return f"{least} and (has_most or bm25 >= enough_bm25({_q(planned)}))"
+    return f"{least} and (coverage = 2 or coverage and bm25 >= enough_bm25({_q(planned)}))"
 
 
 def _similarity() -> str:
@@ -229,13 +229,13 @@ filtered as (
 
 def _lexical(q: str) -> str:
     return f"""
--- words: BM25 of every note with any of them, whether it has most by weight; else parts of words
+-- words: BM25 of notes with any, coverage (0: few, 1: half by weight, 2: all); else parts of words
 lexical as (
   select rowid as note_id, -bm25(notes_fts, {COLUMN_WEIGHTS}) as bm25,
-    ifnull(substr(enough_words({q}), rowid, 1) = x'01', 1) as has_most
+    ifnull(instr(x'000102', substr(coverage({q}), rowid, 1)) - 1, 2) as coverage
   from notes_fts {_join_filtered("rowid")}
   where notes_fts match fts_query({q})
-  union all select key + 0, value, 1 from json_each(substring_matches({q}))
+  union all select key + 0, value, 2 from json_each(substring_matches({q}))
   {_join_filtered("key")}
 )"""
 
@@ -244,12 +244,12 @@ def _substrings(q: str) -> str:
     return f"""
 -- notes that contain every part of the text as written
 lexical as materialized (
-  select key + 0 as note_id, value as bm25, 1 as has_most
+  select key + 0 as note_id, value as bm25, 2 as coverage
   from json_each(substring_matches({q})) {_join_filtered("key")}
 )"""
 
 
-NO_LEXICAL = _empty("lexical", "note_id", "bm25", "has_most")
+NO_LEXICAL = _empty("lexical", "note_id", "bm25", "coverage")
 # So that the model is asked once, not wherever the vector is needed.
 QUERY_VECTOR = "(select vector from q)"
 
@@ -375,7 +375,7 @@ refined as materialized (
         further = f"""
   union all
   -- further notes that have the words
-  select note_id, null, bm25, has_most, null, null, null, null, null, null, null, null, {has_words}
+  select note_id, null, bm25, coverage, null, null, null, null, null, null, null, null, {has_words}
   from lexical
   where note_id not in candidates"""
     return f"""{comment}

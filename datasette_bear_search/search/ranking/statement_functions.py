@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import and_
 from typing import Any
 from weakref import ref
 
@@ -57,7 +58,7 @@ def register(connection: sqlite3.Connection) -> None:
         "bm25_normalizer": lambda planned: planned.bm25_normalizer,
         "least_bm25": lambda planned: planned.least_bm25,
         "enough_bm25": lambda planned: planned.enough_bm25,
-        "enough_words": functions.enough_words,
+        "coverage": functions.coverage,
         "closeness": lambda planned: planned.closeness,
         "foreign_notes": functions.foreign_notes,
         "weaker_matches": lambda planned: 0 if planned.is_exact else WEAKER_MATCHES,
@@ -154,8 +155,11 @@ class SearchFunctions:
         sql = f"select group_concat(id) from notes where {' and '.join(conditions)}"
         return note_set(read_value(self._connection, sql, values))
 
-    def enough_words(self, planned: Plan) -> bytes | None:
-        """Return the set of notes that have most of the text's words by weight; None: all do."""
+    def coverage(self, planned: Plan) -> bytes | None:
+        """Return each note's coverage of the text's words, a byte a note; None: all cover them.
+
+        2: it has all of them; 1: at least half of them, by weight; 0: fewer.
+        """
         if planned.pasted:
             return note_set(",".join(map(str, planned.pasted.notes)))
         if not planned.enough:
@@ -164,8 +168,9 @@ class SearchFunctions:
         # As numbers, so that & and | take whole sets at once.
         sets = [int.from_bytes(self.having(word), "little") for word in words]
         weights = [word.weight for word in words]
-        enough = _at_least(planned.enough * sum(weights), [*zip(sets, weights)])
-        return enough.to_bytes(enough.bit_length() // 8 + 1, "little")  # never NULL
+        most = _at_least(planned.enough * sum(weights), [*zip(sets, weights)])
+        levels = most + reduce(and_, sets)
+        return levels.to_bytes(levels.bit_length() // 8 + 1, "little")  # never NULL
 
     def having(self, word: ContentWord) -> bytes:
         """Return the set of notes that have a word of the plan."""
