@@ -38,8 +38,8 @@ PROGRAM, TRUSTED = "datasette-bear-search", "trusted-models.txt"
 
 
 def pytest_xdist_auto_num_workers():
-    """Use more workers than processors: some tests wait more than they work."""
-    return (os.cpu_count() or 1) + 2
+    """Use one more worker than processors: some tests wait, but each worker costs ten seconds."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_sessionstart(session):
