@@ -173,7 +173,6 @@ setup(
             "playwright",
             "pytest",
             "pytest-asyncio",
-            "pytest-timeout",
             "pytest-xdist",
         ],
     },

@@ -14,6 +14,7 @@ from contextlib import closing
 from functools import cache
 from importlib.metadata import Distribution
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -37,8 +38,8 @@ PROGRAM, TRUSTED = "datasette-bear-search", "trusted-models.txt"
 
 
 def pytest_xdist_auto_num_workers():
-    """Use more workers than processors: some tests wait more than they work."""
-    return (os.cpu_count() or 1) + 2
+    """Use one more worker than processors: some tests wait, but each worker costs ten seconds."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_sessionstart(session):
@@ -97,18 +98,22 @@ def light_datasettes(tmp_path_factory):
 
     Templates are compiled once for all workers, not by each Datasette, which took half of the time
     of a page's test. The metadata of installed packages is read once. In Datasette 1.0, the test
-    client makes a new application for every request; here it makes one, as a server does.
+    client makes a new application for every request; here it makes one, as a server does. An error
+    is printed without each variable of each call, which took a second.
     """
     if "datasette.app" not in sys.modules:  # importing it takes longer than most files of tests
         yield
         return
+    from datasette import handle_exception
     from datasette.app import Datasette
     from datasette.plugins import pm
-    from jinja2 import FileSystemBytecodeCache
+    from jinja2 import Environment, FileSystemBytecodeCache
 
-    folder = made_once(tmp_path_factory, "templates", lambda folder: None)
-    compiled = FileSystemBytecodeCache(str(folder))
-    make = Datasette.app
+    def cache_named(name: str) -> FileSystemBytecodeCache:
+        return FileSystemBytecodeCache(str(made_once(tmp_path_factory, name, lambda folder: None)))
+
+    compiled, without_coroutines = cache_named("templates"), cache_named("quick_templates")
+    make, overlay = Datasette.app, Environment.overlay
 
     class Compiled:
         __name__ = "compiled_templates"
@@ -122,10 +127,18 @@ def light_datasettes(tmp_path_factory):
             datasette.made = make(datasette)
         return datasette.made
 
+    def overlay_with_cache(environment: Environment, **options: Any) -> Environment:
+        """Give the environment without coroutines a cache, too: of its own, as it must be."""
+        if options.get("enable_async") is False:
+            options["bytecode_cache"] = without_coroutines
+        return overlay(environment, **options)
+
     plugin = Compiled()
     pm.register(plugin)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Datasette, "app", app)
+        patch.setattr(Environment, "overlay", overlay_with_cache)
+        patch.setattr(handle_exception, "rich", None)
         patch.setattr(Distribution, "metadata", property(cache(Distribution.metadata.fget)))
         yield
     pm.unregister(plugin)

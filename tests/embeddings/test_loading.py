@@ -291,7 +291,6 @@ def test_a_model_that_only_an_index_names_is_not_loaded(face, model, shared_inde
     assert "datasette bear-index --trust" in said
 
 
-@pytest.mark.datasette
 @pytest.mark.asyncio
 async def test_a_page_does_not_load_a_model_that_only_an_index_names(shared_index, mark, tmp_path):
     name_model(shared_index, str(tmp_path / "m"))

@@ -123,6 +123,21 @@ def test_the_first_run_sends_nothing_anywhere(first_run):
         assert not any(attempts(counts).values())
 
 
+def test_making_the_dictionary_of_mistyped_words_sends_nothing_anywhere(tmp_path):
+    machine = Machine(tmp_path / "machine")
+    machine.cache.mkdir(parents=True)
+    code = """
+from spellchecker import SpellChecker
+SpellChecker.languages = classmethod(lambda checker: ["eu"])  # all twelve take seconds
+from datasette_bear_search.search.planning import dictionary
+assert dictionary.has_word("etxe")
+"""
+    subprocess.run([*cut_off(), sys.executable, "-c", code], env=machine.environment(), check=True)
+    assert list(machine.cache.rglob("dictionary-*.bin"))
+    assert machine.connections() == ""
+    assert machine.files_of_others() == []
+
+
 @pytest.mark.parametrize("missing", ["", pytest.param("onnxruntime", marks=BY_HAND)])
 def test_no_command_sends_anything_anywhere(
     rainy_library, sidecar_path, machine, missing, tmp_path

@@ -74,10 +74,12 @@ def addresses() -> Iterable[str]:
     search = "/-/bear-search"
     # What is found doesn't depend on Datasette.
     for number, query in enumerate(QUERIES[::3] if IS_1_0 else QUERIES):
-        # The first ones are words of hidden notes. Of the others, each has a second mode in turn.
+        # The first ones are words of hidden notes. Of the others, each has a second mode in turn,
+        # and every third a page, which shows what is in its JSON.
         for mode in MODES if number < 10 else ("auto", MODES[1 + number % 3]):
             yield f"{search}.json?{urlencode({'q': query, 'mode': mode, '_facets': '1'})}"
-        yield f"{search}?{urlencode({'q': query})}"
+        if number < 10 or number % 3 == 0:
+            yield f"{search}?{urlencode({'q': query})}"
         yield f"{search}/suggest.json?{urlencode({'q': query})}"
     for rest in (
         "?q=roof&sort=newest", "?q=roof&sort=title&_facets=1", "?tag=private", "?tag=cabin",

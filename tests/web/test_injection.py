@@ -1,6 +1,6 @@
 """SQL in every parameter of every URL is treated as text.
 
-Everything here runs on both Datasettes.
+Everything here runs on both Datasettes, with fewer texts on the second: we bind what is typed.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ PAYLOADS = (
     "(" * 200, '"' * 201, "NOT " * 100, "9" * 400, "-1", "1e309", "0x10", "‮", "\\u0000", "\ud83d",
     "[1,2]", '{"$ne": 1}',
 )  # fmt: skip
+
+EVERY = 3 if IS_1_0 else 1
 
 # The modules that read parameters.
 READERS = (
@@ -121,7 +123,7 @@ async def test_sql_in_a_parameter_is_text(index):
     for number, name in enumerate(sorted(read_parameters())):
         # Parameters that are searched for get all payloads, each other one a different sixth.
         tried = PAYLOADS if name in ("q", "tag") else PAYLOADS[number % 6 :: 6]
-        for place, payload in enumerate(tried):
+        for place, payload in enumerate(tried[number % EVERY :: EVERY]):
             path = PATHS[(number + place) % len(PATHS)]
             given = {"q": "roof", name: payload.encode(errors="replace").decode()}
             response = await datasette.client.get(path, params=given)
@@ -134,7 +136,7 @@ async def test_sql_in_a_parameter_is_text(index):
 async def test_sql_in_an_operator_and_in_the_address_is_text(index):
     datasette, before = Datasette([str(index)]), contents(index)
     failed = {}
-    for payload in PAYLOADS:
+    for payload in PAYLOADS[::EVERY]:
         text = payload.encode(errors="replace").decode()
         quoted = " ".join(f'{name}:"{text}" -{name}:{text}' for name in query_operators())
         for path, given, expected in (
@@ -155,7 +157,7 @@ async def test_sql_in_an_operator_and_in_the_address_is_text(index):
 
 async def test_sql_in_what_agents_ask_is_text(index):
     datasette, before = Datasette([str(index)]), contents(index)
-    for number, payload in enumerate(PAYLOADS):
+    for number, payload in enumerate(PAYLOADS[::EVERY]):
         calls = (
             ("search_notes", {"query": payload, "filters": {"tag": [payload]}}),
             ("search_notes", {"filters": {"source": [payload]}}),

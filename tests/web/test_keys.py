@@ -6,6 +6,7 @@ The rows are those of the table in docs/search-page.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -220,10 +221,16 @@ def page(open_page, address):
     return page
 
 
-@pytest.mark.datasette
-@pytest.mark.parametrize(
-    ("state", "key", "meaning", "check"), KEYS, ids=[f"{state}: {key}" for state, key, *_ in KEYS]
-)
+def parameters() -> Iterator:
+    """Yield the rows. On Datasette 1.0, which has keys of its own, each key is tested once."""
+    known = set()
+    for state, key, meaning, check in KEYS:
+        marks = [] if key in known else [pytest.mark.datasette]
+        known.add(key)
+        yield pytest.param(state, key, meaning, check, marks=marks, id=f"{state}: {key}")
+
+
+@pytest.mark.parametrize(("state", "key", "meaning", "check"), [*parameters()])
 def test_a_key_has_one_meaning(page, state, key, meaning, check):
     titles = page.locator(".bear-card .bear-title").all_inner_texts()
     links = page.locator(".bear-card .bear-open")

@@ -1,6 +1,6 @@
 """Notes that attack their readers, on every page and in every response.
 
-Everything here runs on both Datasettes.
+Everything here runs on both Datasettes, with fewer texts on the second: our templates escape them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from tests.support.unsafe_library import ALL_PAYLOADS, harmful_parts, scripts, t
 from tests.support.unsafe_markdown import executable_parts
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
+
+EVERY = 3 if IS_1_0 else 1
 
 # Searches that find payloads, whose text the pages must show instead of running it.
 SEARCHES = ("q=window", "q=window&sort=title", "q=script", "q=onerror&mode=semantic",
@@ -76,7 +78,7 @@ async def test_first_results_and_facets_show_attacks_as_text(datasette):
 
 
 async def test_the_pages_of_notes_show_attacks_as_text(datasette, index):
-    ids = note_ids(index)
+    ids = note_ids(index)[::EVERY]
     pages = await checked(datasette, [f"/-/bear-search/note/{note_id}?q=window" for note_id in ids])
     for page in pages:
         main = page[page.index('<div class="bear-text">') : page.index("</article>")]
@@ -90,14 +92,14 @@ async def test_the_pages_of_similar_notes_show_attacks_as_text(datasette, index)
 
 
 async def test_typed_text_is_shown_as_text(datasette):
-    for payload in ALL_PAYLOADS[::2]:
+    for payload in ALL_PAYLOADS[:: 2 * EVERY]:
         typed = quote(payload)
         await checked(datasette, [f"/-/bear-search?q={typed}&tag={typed}&x={typed}"])
-    for payload in ALL_PAYLOADS[1::2]:
+    for payload in ALL_PAYLOADS[1 :: 2 * EVERY]:
         typed = quote(payload)
         name = ("mode", "sort", "has", "created_after", "_size", "rerank")[len(payload) % 6]
         await checked(datasette, [f"/-/bear-search?{name}={typed}"], 400)
-    for payload in ALL_PAYLOADS[::5]:
+    for payload in ALL_PAYLOADS[:: 5 * EVERY]:
         # Without slashes, because Datasette itself answers paths that match no route.
         typed = quote(payload.replace("/", ""), safe="")
         await checked(datasette, [f"/-/bear-search/note/{typed}",

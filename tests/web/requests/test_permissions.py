@@ -139,12 +139,15 @@ OURS = (
     tool("library_status"),
     tool("new_note", title="x"),
 )
-QUERIES = (
+QUERY_PAGES = (
     Row(f"/notes/bear_search?q={SECRET}"),
-    Row(f"/notes/bear_search.json?_shape=objects&q={SECRET}"),
     Row("/notes/bear_similar?id=1", shows="Roof"),
+)
+QUERIES_AS_JSON = (
+    Row(f"/notes/bear_search.json?_shape=objects&q={SECRET}"),
     Row("/notes/bear_similar.json?_shape=objects&id=1", shows='"title": "Roof"'),
 )
+QUERIES = QUERY_PAGES + QUERIES_AS_JSON
 # Datasette's own pages that show something of ours, but only to those who may search.
 ELSEWHERE = (
     Row("/", shows='placeholder="Search notes"'),
@@ -251,6 +254,10 @@ if IS_1_0:
             EVERYBODY, _notes(permissions={"bear-search": _OWNER}), searchers=OWNERS
         ),
     }
+
+# Everybody, and only the owner, may request all of our URLs. (See requests_of.)
+FULLY_TESTED = (CONFIGURATIONS["open"], CONFIGURATIONS["table"])
+SHARES = 6 if IS_1_0 else 3  # no more than there are actors
 
 
 class Denying:
@@ -373,23 +380,46 @@ async def test_every_route_that_shows_notes_is_in_the_table(index):
             assert f"select+{name}" in known, f"the SQL function {name} has no row"
 
 
+def requests_of(actor: str, configuration: Configuration) -> tuple[Sequence[Row], Sequence[Row]]:
+    """Return the requests of ours that an actor makes with a configuration, and those elsewhere.
+
+    One function decides for all of our URLs who may search. So each of them is requested by
+    everybody in two configurations only, by one who sees the notes and by one who doesn't. In the
+    others, the actors share them. The queries are Datasette's, and it decides about each.
+    """
+    if actor in ("anonymous", OWNER) and configuration in FULLY_TESTED:
+        return (*OURS, *QUERIES), ELSEWHERE
+    place = [*CONFIGURATIONS.values()].index(configuration) + [*ACTORS].index(actor)
+    shared = (*OURS, *QUERY_PAGES)
+    return (*QUERIES_AS_JSON, *shared[place % SHARES :: SHARES]), ELSEWHERE[place % 2 :: 2]
+
+
+async def test_every_url_is_requested_in_every_configuration():
+    for name, configuration in CONFIGURATIONS.items():
+        requests = [requests_of(actor, configuration) for actor in ACTORS]
+        ours = {row.name for rows, _ in requests for row in rows}
+        elsewhere = {row.name for _, rows in requests for row in rows}
+        assert ours == {row.name for row in (*OURS, *QUERIES)}, name
+        assert elsewhere == {row.name for row in ELSEWHERE}, name
+    refused = FULLY_TESTED[1]
+    assert OWNER in refused.sees
+    assert "anonymous" not in refused.sees
+
+
 @pytest.mark.parametrize("actor", ACTORS)
 async def test_only_people_who_may_search_see_notes(served, configuration, actor):
     searchers = configuration.searchers
     searchers = configuration.sees if searchers is None else searchers
     searchers = searchers | SEARCHERS if OWNER in searchers else searchers
     in_datasette, sees = actor in configuration.sees, actor in searchers
-    rows = (*OURS, *QUERIES)
-    if actor not in ("anonymous", OWNER):  # in each configuration, the others get another third
-        place = [*CONFIGURATIONS.values()].index(configuration) + [*ACTORS].index(actor)
-        rows = rows[place % 3 :: 3]
+    ours, elsewhere = requests_of(actor, configuration)
     actor, stored = ACTORS[actor], await _judgments(served)
     pages = [await answer(served, row, actor) for row in (DATABASE_PAGE, NOTE_PAGE)]
     assert in_datasette is all(page.status_code == 200 for page in pages), "Datasette's own pages"
-    assert await wrong_answers(served, rows, actor, sees) == {}
+    assert await wrong_answers(served, ours, actor, sees) == {}
     runs_sql = (await answer(served, SQL_PAGE, actor)).status_code == 200
     assert await wrong_answers(served, STATEMENTS, actor, runs_sql) == {}
-    for row in ELSEWHERE:
+    for row in elsewhere:
         page = await answer(served, row, actor)
         assert page.status_code != 200 or (row.shows in page.text) is sees, row.name
     assert sees or await _judgments(served) == stored
