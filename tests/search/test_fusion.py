@@ -366,7 +366,8 @@ def test_meaning_counts_less_in_a_language_that_the_model_was_not_made_for(harbo
     assert blends(hits) == near({title: expected[title] for title in hits})
     assert {title: hit.score for title, hit in hits.items()} == blends(hits)
     enough = 0.5 * normalizer(words, HARBOR)
-    is_about = {title for title in bm25(["lantern"], HARBOR) if bm25(words, HARBOR)[title] >= enough}
+    scores = bm25(words, HARBOR)
+    is_about = {title for title in bm25(["lantern"], HARBOR) if scores[title] >= enough}
     assert {title for title, hit in hits.items() if hit.is_found} == is_about
 
 
@@ -545,8 +546,7 @@ def test_note_needs_all_words_or_half_of_their_weight_and_of_the_normalizer(fore
     expected = {
         title
         for title, score in bm25(words, FOREST).items()
-        if score >= enough
-        and sum(weights[word] for word in words if title in having[word]) >= half
+        if score >= enough and sum(weights[word] for word in words if title in having[word]) >= half
     }
     expected |= set.intersection(*having.values())
     hits = found(forest, " ".join(words))

@@ -117,7 +117,9 @@ async def test_a_count_is_the_total_of_the_search_that_its_link_leads_to(dataset
             assert narrowed["found"] == choice["count"], choice
 
 
-@pytest.mark.parametrize("query", ["q=composting+toilet", "q=garden+plan", "q=what+do+snails+eat+in+the+garden"])
+@pytest.mark.parametrize(
+    "query", ["q=composting+toilet", "q=garden+plan", "q=what+do+snails+eat+in+the+garden"]
+)
 async def test_counts_are_true_on_the_sample_notes(library, bear_index, sidecar_path, query):
     library.parent.mkdir()
     write_demo_library(library)
