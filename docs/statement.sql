@@ -76,8 +76,8 @@ refined as materialized (
 ),
 fused as materialized (
   select scored.*, ifnull(refined, blend) as score,
-    ifnull(bm25 >= least_bm25(:q) and (coverage = 2 or coverage and bm25 >= enough_bm25(:q))
-      or exact_level or similarity >= closeness(:q), false) as is_found
+    ifnull(bm25 >= least_bm25(:q) and coverage + (bm25 >= enough_bm25(:q)) > 1 or exact_level
+      or similarity >= closeness(:q), false) as is_found
   from scored left join refined using (note_id)
 ),
 -- found notes, others with any of the words, and a few that are only nearest
@@ -92,8 +92,8 @@ counts as materialized (
     (select max(similarity) from fused) as closest,
     (select sum(close_passages) from dense) as close_passages from (
     select note_id, is_found from listed
-    union all select note_id,
-      bm25 >= least_bm25(:q) and (coverage = 2 or coverage and bm25 >= enough_bm25(:q)) from lexical where note_id not in candidates)
+    union all select note_id, bm25 >= least_bm25(:q) and coverage + (bm25 >= enough_bm25(:q)) > 1
+    from lexical where note_id not in candidates)
 ),
 page as (
   select * from (select listed.* from listed order by

@@ -155,8 +155,9 @@ def _is_cut(retrievers: Sequence[str], ranking: Ranking) -> bool:
 
 
 def _has_words(planned: Plan, retrievers: Sequence[str]) -> str:
+    # All of the words, or half of their weight and of the BM25 that a good match has.
     least = f"bm25 >= least_bm25({_q(planned)})" if len(retrievers) > 1 else "bm25"
-    return f"{least} and (coverage = 2 or coverage and bm25 >= enough_bm25({_q(planned)}))"
+    return f"{least} and coverage + (bm25 >= enough_bm25({_q(planned)})) > 1"
 
 
 def _similarity() -> str:
@@ -375,14 +376,14 @@ refined as materialized (
         further = f"""
   union all
   -- further notes that have the words
-  select note_id, null, bm25, coverage, null, null, null, null, null, null, null, null,
-    {has_words}
-  from lexical where note_id not in candidates"""
+  select note_id, null, bm25, coverage, null, null, null, null, null, null, null, null, {has_words}
+  from lexical
+  where note_id not in candidates"""
     return f"""{comment}
 fused as materialized (
   select scored.*, {score} as score,
-    ifnull({has_words}
-      or exact_level or {is_close}, false) as is_found
+    ifnull({has_words} or exact_level
+      or {is_close}, false) as is_found
   from {scored}{further}
 )"""
 
@@ -397,8 +398,8 @@ def _page(has_words: str, weaker: str, sort: str, size: int, offset: int) -> str
     if has_words:
         # For a shallow page, the other notes that have the words aren't in ``fused``.
         further = f"""
-    union all select note_id,
-      {has_words} from lexical where note_id not in candidates"""
+    union all select note_id, {has_words}
+    from lexical where note_id not in candidates"""
         if not weaker:
             further += f" and {has_words}"
     notes = "" if sort == "relevance" else " join notes on id = note_id"
