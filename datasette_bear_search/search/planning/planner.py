@@ -70,7 +70,9 @@ MIN_BM25_SHARE = 0.15
 # A note with less than this share of the words' weight (their idf) is a weaker match.
 ENOUGH = 0.5
 # And so is one that lacks any of the words if its BM25 is less than this share of the normalizer:
-# of two words, the rarer one isn't enough in passing.
+# of two words, the rarer one isn't enough in passing. nDCG@10 by words with 0, .3, .4, .5 and .6:
+# TIL .9199 .9209 .9234 .9240 .9236, NFCorpus .2990 .2992 .3005 .3026 .3039; with .6, 74 instead of
+# 57 of NFCorpus's 198 short queries find nothing closely (45 with 0).
 ENOUGH_BM25_SHARE = 0.5
 
 
