@@ -20,7 +20,9 @@ STEMMER = Stemmer.Stemmer("porter")
     haemoglobin/hemoglobin anaemia/anemia leukaemia/leukemia paediatrician/pediatrician
     gynaecologist/gynecologist faeces/feces anaesthesia/anesthesia archaeology/archeology
     oestrogen/estrogen oesophagus/esophagus oedema/edema foetus/fetus coeliac/celiac
-    diarrhoea/diarrhea Organisation/Organization
+    diarrhoea/diarrhea Organisation/Organization grey/gray greyish/grayish ploughing/plowing
+    mouldy/moldy scepticism/skepticism sulphate/sulfate cosier/cozier discs/disks chillies/chilies
+    specialities/specialties focussed/focused manoeuvring/maneuvering whiskeys/whiskies
     """.split(),
 )
 def test_british_and_american_spelling_have_one_stem(pair):
@@ -40,6 +42,7 @@ def test_british_and_american_spelling_have_one_stem(pair):
         "filing, filling, calling, spelling",
         "does the aerial of Michael face Israel? Goethe, phoenix, poem, canoe",
         "price, race, notice, police, science",
+        "the ecosystem of a coset, discuss a discount, a chilling cost, tyres and kerbs",
     ],
 )
 def test_other_words_stay(text):
