@@ -115,6 +115,7 @@ JOINED = {
     "Concert": "They play rock 'n' roll, then punk'n'roll.",
     "Plan": "A Kosten-Nutzen-Analyse by I.B.M., z. B. of 5 kg and of 8gb.",
     "Mainframe": "An IBM mainframe.",
+    "Island": "To O\u02bbahu by ferry.",  # with an ʻokina, a letter of Hawaiian
     "Bericht": "Wir haben mit dem Berater über die Liste mit den Steuer-Spar-Modellen gesprochen.",
 }
 
@@ -126,6 +127,7 @@ JOINED = {
         ("email", ["Answer"], "⦗e-mail⦘"),
         ("isnt", ["Answer"], "⦗isn’t⦘"),
         ("OBrien", ["Answer"], "⦗O'Brien⦘"),
+        ("oahu", ["Island"], "⦗O\u02bbahu⦘"),
         ("GPT4", ["Sheet"], "⦗GPT-4⦘"),
         ("data-base", ["Sheet"], "⦗database⦘"),
         ("the data-base", ["Sheet"], "⦗database⦘"),

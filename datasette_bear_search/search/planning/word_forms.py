@@ -93,7 +93,7 @@ def _in_parts(connection: sqlite3.Connection, word: str) -> list[str]:
     phrases = [" ".join(each) for each in parts if known.issuperset(each)]
     pattern = rf"\b{_JOINT.join(word)}\b"
     for text in _texts(connection, phrases):
-        if found := re.search(pattern, text, re.IGNORECASE):
+        if found := re.search(pattern, folding.normalized(text), re.IGNORECASE):
             return [" ".join(re.findall(r"\w+", found[0].lower()))]
     return []
 
