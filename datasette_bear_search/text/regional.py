@@ -44,6 +44,7 @@ _RULES = (
     ("oe", r"(?:(?=str[aiou]|soph|dem|tus|tal|liac)|(?<=rrhoe)|(?<=manoe)(?=uv))", "e"),
     ("cos", r"(?<=\bcos)(?=y|ier|iest|ily|iness)", "coz"),
     ("disc", r"(?<=\bdisc)(?=s?\b)", "disk"),
+    ("gramme", r"(?=s?\b)", "gram"),
     ("chilli", r"(?<=\bchilli)(?=e?s?\b)", "chili"),
 )
 # Pairs that no rule covers, which are parts of no other words: the most frequent, since each takes

@@ -23,6 +23,7 @@ STEMMER = Stemmer.Stemmer("porter")
     diarrhoea/diarrhea Organisation/Organization grey/gray greyish/grayish ploughing/plowing
     mouldy/moldy scepticism/skepticism sulphate/sulfate cosier/cozier discs/disks chillies/chilies
     specialities/specialties focussed/focused manoeuvring/maneuvering whiskeys/whiskies
+    programmes/programs kilogramme/kilogram
     """.split(),
 )
 def test_british_and_american_spelling_have_one_stem(pair):
