@@ -112,20 +112,6 @@ def test_on_a_phone_tags_shrink_before_the_reason_why_a_note_was_found(page, add
     assert all(inside <= outside for outside, inside in bottoms)
 
 
-def test_a_link_to_more_passages_cuts_no_reason(page, address):
-    page.set_viewport_size({"width": 1280, "height": 800})
-    page.goto(f"{address}/-/bear-search?q=mice+in+the+cabin")
-    widths = page.locator(".bear-foot").first.evaluate(
-        """foot => {
-            const line = foot.querySelector(".bear-details");
-            line.insertAdjacentHTML("beforeend", `<span>Missing: ${"canoe, ".repeat(5)}</span>`);
-            foot.insertAdjacentHTML("beforeend", "<details class=bear-more><summary>4 more");
-            return [line.scrollWidth, line.clientWidth];
-        }"""
-    )
-    assert widths[0] <= widths[1]
-
-
 def _wait_for(url: str) -> None:
     for _ in range(100):
         try:

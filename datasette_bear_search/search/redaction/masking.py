@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache, lru_cache
 from itertools import groupby
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...query.suggest import Suggestions
     from ...sqlite import sqlite3
     from ..notes.similar import SimilarNote, SimilarNotes
-    from ..results.records import FoundNote, MatchedPassage
+    from ..results.records import FoundNote
 
 MASK = "●"
 
@@ -204,18 +204,6 @@ def masked_notes(connection: sqlite3.Connection, notes: Sequence[Found]) -> tupl
     places = [(note.id, note.passage.id if note.passage else None) for note in notes]
     texts = _texts(connection, places)
     return tuple(masked_record(note, *texts.get(note.id, ())) for note in notes)
-
-
-def masked_passages(
-    connection: sqlite3.Connection, found: Mapping[int, Sequence[MatchedPassage]]
-) -> dict[int, list[MatchedPassage]]:
-    """Return the passages with all secrets masked, by the ids of their notes."""
-    places = [(note_id, each.id) for note_id, passages in found.items() for each in passages]
-    texts = _texts(connection, places)
-    return {
-        note_id: [masked_record(passage, *texts.get(note_id, ())) for passage in passages]
-        for note_id, passages in found.items()
-    }
 
 
 # For a long note, this returns only the text around the passage.

@@ -200,11 +200,10 @@ def _has_all_words(
 # --- the details of the notes in the statement's rows
 
 # Shared with the statement for similar notes.
-PASSAGE_TEXT = """ifnull(
+PASSAGE_COLUMNS = """case when passages.length > 0 then ifnull(
     substr(passages.text, 1, passages.length),
     substr(notes.body, passages.start + 1, passages.length)
-  )"""
-PASSAGE_COLUMNS = f"""case when passages.length > 0 then {PASSAGE_TEXT} end as passage,
+  ) end as passage,
   passages.heading, passages.line"""
 NOTE_COLUMNS = """passages.start, passages.length, notes.tags, notes.created, notes.modified,
   notes.pinned, notes.archived, notes.encrypted, notes.soft_breaks, notes.language, notes.source,

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from itertools import islice
 
 from ...embeddings.base import Embedder
-from ...index.file.nearest import similarity
-from ...index.file.schema import OWN_TEXT, VECTORS
 from ...notes import title_line
 from ...query.fts5 import unique
-from ...sqlite import sqlite3
 from ...text.markdown import FENCE, joined, plain_text, without_attributes, without_html
 from ..planning.planner import Plan
 from . import word_matches
 from .items import items, kinds
 from .marks import CHARACTERS, CODE, ELLIPSIS, SENTENCE, MarkedText, Text
 from .records import Found, FoundNote, Hit, MatchedPassage, RankedNote, Results
-from .retrieve import PASSAGE_TEXT
 from .sentences import (
     IN_PASSAGE_WEIGHT,
     LINE_MARKS,
@@ -38,8 +32,6 @@ from .sentences import (
 # are an eighth longer). Without a query, results show their beginning.
 SHOWN, BEGINNING = 620, 200
 
-# The maximum number of further passages to show of a note.
-MAX_MORE_PASSAGES = 4
 _HALF_LINK = re.compile(r"\s*!?\[{1,2}[^\[\]\n]*(?:\]\([^)\s]*)?$")
 # Remains at the end of a cut text, such as the bullet of an item whose words were cut off.
 _LEFT_OVER = re.compile(r"(?=\s)(?:\s+[-–—·*+>(]|\n[ \t>]*\d{1,9}[.)]|\s\[[ xX]\])*\s*$")
@@ -332,56 +324,3 @@ def _ordinal(number: int) -> str:
     is_teen = number % 100 in (11, 12, 13)
     suffix = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number:,}{suffix}"
-
-
-# --- further passages of the notes on a page
-
-_SQL = f"""
-with close as (
-  select
-    passages.id, passages.note_id, passages.heading, passages.start, passages.length,
-    {similarity(f"{VECTORS}.vector", "embed(:meaning)")} as similarity
-  from passages
-  join {VECTORS} on {VECTORS}.passage_id = passages.id
-  where passages.note_id in (select value from json_each(:notes))
-    and passages.id not in (select value from json_each(:shown))
-    and passages.length > 0
-    and passages.text_kind = '{OWN_TEXT}'
-),
-ranked as (
-  select *, row_number() over (partition by note_id order by similarity desc, id) as rank
-  from close
-  where similarity >= :threshold
-)
-select
-  passages.id, passages.note_id, passages.heading, passages.start, passages.length,
-  notes.soft_breaks, {PASSAGE_TEXT} as text
-from ranked
-join passages using (id)
-join notes on notes.id = ranked.note_id
-where rank <= {MAX_MORE_PASSAGES} and not notes.encrypted
-order by ranked.note_id, rank
-"""
-
-
-def more_passages(
-    connection: sqlite3.Connection, planned: Plan, hits: Sequence[Hit]
-) -> dict[int, list[MatchedPassage]]:
-    """Return the other passages of each note above the threshold, closest first, by note id.
-
-    The query's embedding must be cached already, for ``embed()``.
-    """
-    if planned.threshold is None or not hits:
-        return {}
-    parameters = {
-        "meaning": planned.terms.meaning,
-        "threshold": planned.threshold,
-        "notes": json.dumps([hit.id for hit in hits if hit.language not in planned.foreign]),
-        "shown": json.dumps([hit.passage.id for hit in hits if hit.passage and hit.passage.id]),
-    }
-    found: dict[int, list[MatchedPassage]] = {}
-    for id_, note_id, heading, start, length, is_soft, text in connection.execute(_SQL, parameters):
-        place = start, start + length, id_
-        passage = MatchedPassage(text, heading or None, *place, soft_breaks=bool(is_soft))
-        found.setdefault(note_id, []).append(passage)
-    return found

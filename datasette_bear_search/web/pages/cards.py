@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,13 +47,6 @@ class Badge:
 
 
 @dataclass(frozen=True)
-class ShownPassage:
-    text: Markup
-    heading: str | None
-    url: str  # the note's page at this passage
-
-
-@dataclass(frozen=True)
 class Card:
     hit: ListedNote
     title: Markup | str
@@ -70,7 +63,6 @@ class Card:
     text: Markup | str = ""  # the part that answers,
     after: Markup | str = ""  # and more text that can be collapsed
     is_far: bool = False  # whether much text is before the part that answers
-    more: tuple[ShownPassage, ...] = ()
     badges: tuple[Badge, ...] = ()
     why: str = ""
 
@@ -96,8 +88,7 @@ def listed(urls: Urls, note: ListedNote, link: Callable[[str], LabeledUrl], **fi
     )
 
 
-def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = ()) -> Card:
-    """Return the card of a hit, with further passages of its note."""
+def card(urls: Urls, planned: Plan, hit: Hit) -> Card:
     snippet, (start, end) = hit.snippet, lead(hit.snippet)
     if snippet.text[end - 1 : end] in SENTENCE_ENDS:
         end += 1  # a space before the ellipsis, which isn't a fourth dot
@@ -113,10 +104,6 @@ def card(urls: Urls, planned: Plan, hit: Hit, more: Sequence[MatchedPassage] = (
         text=_in_lines(snippet[start:end]),
         after=_in_lines(snippet[end:]),
         is_far=start > MAX_BEFORE and len(snippet.text) > MAX_WHOLE,
-        more=tuple(
-            ShownPassage(shown(each, hit.title), each.heading, urls.note(hit.id, each.id))
-            for each in more
-        ),
         badges=tuple(badges(hit, planned)),
     )
 

@@ -26,9 +26,8 @@ from ...search.ranking.statement import TEXTBOOK, Statement
 from ...search.redaction import masking
 from ...search.request import PAGE_SIZE, SearchRequest, read_page_request
 from ...search.results.facets import Facets
-from ...search.results.records import Hit, MatchedPassage, Results
+from ...search.results.records import Hit, Results
 from ...search.results.retrieve import NOTHING_CLOSE
-from ...search.results.snippets import more_passages
 from ...sources.base import SourceConfig
 from ...sqlite import sqlite3
 from ...text.markdown import plain_text
@@ -59,7 +58,6 @@ class Surroundings:
     """Information shown beside the results. Whatever can't be read in time is left out."""
 
     stored: freshness.Stored | None = None
-    more_passages: dict[int, list[MatchedPassage]] = field(default_factory=dict)
     files: Mapping[int, NoteFiles] = field(default_factory=dict)
     saved: tuple[str, ...] = ()
     home: start_page.StartPage | None = None
@@ -143,11 +141,7 @@ async def _surroundings(database: Database, request: Request, results: Results) 
 
     # In one read: switching threads takes as long as a small statement.
     def read(connection: sqlite3.Connection) -> Surroundings:
-        more, home, counted = {}, None, None
-        if "semantic" in results.retrievers:
-            more = more_passages(connection, results.plan, results.hits)
-            if redact:
-                more = masking.masked_passages(connection, more)
+        home, counted = None, None
         if is_whole and not is_list:
             home = start_page.read_start_page(connection)
             home = masking.masked_record(home) if redact else home
@@ -157,7 +151,7 @@ async def _surroundings(database: Database, request: Request, results: Results) 
         if is_whole:
             with suppress(sqlite3.DatabaseError):  # last, because counting may take too long
                 counted = facets.counted(connection, results)
-        return Surroundings(stored, more, files, saved, home, counted)
+        return Surroundings(stored, files, saved, home, counted)
 
     with suppress(PageError):
         return await read_index(database, read)
@@ -253,14 +247,13 @@ async def _results(
 ) -> dict[str, Any]:
     results, query = response.results, response.results.plan.query
     beside = filter_chips(urls)
-    more = around.more_passages
     # If nothing is found, the nearest notes are shown as the results.
     weaker = [hit for hit in results.hits if results.found and not hit.is_found]
     found = results.hits[: len(results.hits) - len(weaker)]
 
     def cards(hits: Iterable[Hit]) -> Iterator[Card]:
         # A generator, because the start page shows no cards.
-        return (card(urls, results.plan, hit, more.get(hit.id, ())) for hit in hits)
+        return (card(urls, results.plan, hit) for hit in hits)
 
     context: dict[str, Any] = {
         "page_title": f"{query.text} · {TITLE}" if query.text else TITLE,

@@ -105,16 +105,6 @@ async def test_text_of_a_file_is_shown_below_its_name(datasette):
 
 
 @pytest.mark.asyncio
-async def test_further_passages_that_are_close_are_folded(datasette):
-    [first, *_] = await cards(datasette, "q=the+roof+of+the+cabin+leaks&mode=semantic")
-    summary = re.search(r"<summary>(\d+) more passages?<", first)
-    assert summary
-    shown, *others = re.findall(r"passage=(\d+)", first)
-    assert len(others) == int(summary.group(1))
-    assert len({shown, *others}) == len(others) + 1
-
-
-@pytest.mark.asyncio
 async def test_a_title_that_matched_is_marked_once(datasette):
     [first, *_] = await cards(datasette, "q=lentil&mode=keyword")
     assert re.search(r'class="bear-title"[^>]*><mark>Lentil</mark> soup</a>', first)
