@@ -53,10 +53,8 @@ _RULES = (
 _PAIRS = """
     grey gray  plough plow  mould mold  sceptic skeptic  sulph sulf  artefact artifact
     aluminium aluminum  aeroplane airplane  pyjama pajama  jewellery jewelry  moustache mustache
-    yoghurt yogurt  whiskey whisky  doughnut donut  liquorice licorice  mollusc mollusk
-    counsellor counselor  speciality specialty  specialiti specialti  judgement judgment
-    skilful skillful  wilful willful  fuelled fueled  focuss focus  maneuvr maneuver
-    likeable likable  sizeable sizable  learnt learned  burnt burned
+    yoghurt yogurt  doughnut donut  counsellor counselor  judgement judgment  skilful skillful
+    focuss focus  maneuvr maneuver  learnt learned  burnt burned
 """
 
 

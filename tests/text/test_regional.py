@@ -22,7 +22,7 @@ STEMMER = Stemmer.Stemmer("porter")
     oestrogen/estrogen oesophagus/esophagus oedema/edema foetus/fetus coeliac/celiac
     diarrhoea/diarrhea Organisation/Organization grey/gray greyish/grayish ploughing/plowing
     mouldy/moldy scepticism/skepticism sulphate/sulfate cosier/cozier discs/disks chillies/chilies
-    specialities/specialties focussed/focused manoeuvring/maneuvering whiskeys/whiskies
+    jewellery/jewelry focussed/focused manoeuvring/maneuvering pyjamas/pajamas
     programmes/programs kilogramme/kilogram
     """.split(),
 )
