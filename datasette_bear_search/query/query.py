@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..text.languages import is_word
-from . import fts5, parser, times
+from . import fts5, inferred_times, parser
 from .filters import ALIASES, Filters, operators
 from .fts5 import Terms, unique
+from .inferred_times import Time
 from .lexer import QUOTES, Token, tokenize
 from .parser import Boolean, Clause
-from .times import Time
 
 # "auto" is hybrid if the model is available, else keyword search alone.
 MODES = ("auto", "hybrid", "keyword", "semantic", "like")
@@ -100,7 +100,7 @@ def parse(
         )
     # In a verbatim search, AND and OR are words, too.
     has_boolean = mode != "like"
-    time = times.find(_without_syntax(text, tokens)) if has_boolean and has_times else None
+    time = inferred_times.find(_without_syntax(text, tokens)) if has_boolean and has_times else None
     guess = time if time and time.is_asked else None
     if guess:
         tokens = _without_time(tokens, guess)

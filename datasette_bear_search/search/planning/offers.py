@@ -13,8 +13,8 @@ from ...query import fts5
 from ...query.dates import span_text
 from ...query.filter_values import read_operator
 from ...query.filters import Filters
+from ...query.inferred_times import Time
 from ...query.query import Query, repaired, with_value
-from ...query.times import Time
 from ...sqlite import read_value, sqlite3
 from . import word_forms
 
