@@ -215,7 +215,7 @@ def _measure(query: JudgedQuery, runs: Mapping[str, Run]) -> Outcome:
         hits, took = found.hits, seconds["plan"] + seconds["sql"]
         if run.reranker:
             started = time.perf_counter()
-            hits = rerank.rerank(hits, found.plan.terms.meaning, run.reranker).hits
+            hits, _ = rerank.rerank(hits, found.plan.terms.meaning, run.reranker)
             took += time.perf_counter() - started
         values[name] = {**_metrics(query, hits), MILLISECONDS: took * 1000}
     return Outcome(query.id, query.text, values)

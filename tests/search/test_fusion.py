@@ -718,9 +718,9 @@ def test_reranker_has_a_quarter_for_3_results_two_fifths_for_10_three_fifths_for
         numbers.shuffle(second)
         blend = [(1 - part) * a + part * b for part, a, b in zip(own, relative, second)]
         order = sorted(range(20), key=lambda place: -blend[place])
-        reranked = rerank(hits, "oak elm", Scripted(second), wait=None, seconds=60)
+        reranked, _ = rerank(hits, "oak elm", Scripted(second), wait=None, seconds=60)
         expected = [hits[place].title for place in [*order, *range(20, 25)]]
-        assert [hit.title for hit in reranked.hits] == expected
+        assert [hit.title for hit in reranked] == expected
 
 
 # --- what is measured while indexing

@@ -11,11 +11,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
-from typing import NamedTuple
 
 from ...embeddings.base import ModelUnavailable
 from ...embeddings.rerankers import Reranker, get_reranker
-from ...index.file import database
 from ..ranking.statement import Ranking
 from .records import Found, FoundNote
 
@@ -25,25 +23,15 @@ RERANK_TOP = 20
 # Time limit in seconds. Results without a score by then follow in their first-stage order.
 RERANK_SECONDS = 1.0
 
-# Passages to score between two checks of the time; fewer at first, while the pace is unknown.
-RERANK_BATCH = 8
-FIRST_RERANK_BATCH = 2
+# Passages to score between two checks of the time.
+RERANK_BATCH = 4
 
 # The share of the first stage's score, by its rank: up to rank 3, up to rank 10, after.
 # From QMD (github.com/tobi/qmd).
 FIRST_STAGE_SHARES = ((3, 0.75), (10, 0.60), (RERANK_TOP, 0.40))
 
-# Searches whose scores are cached, 1 MB in all: further pages must continue the order of the first,
-# and scoring again takes up to RERANK_SECONDS.
-CACHED_RERANKS = 64
-
 NOT_RERANKED = "These notes weren't reranked."
 RERANKER_LOADING = f"{NOT_RERANKED} The reranker is still loading, which takes a few seconds."
-
-
-class Reranked(NamedTuple):
-    hits: tuple[FoundNote, ...]
-    notice: str | None
 
 
 def reranker_for(ranking: Ranking, cross_encoder: str | None) -> Reranker | None:
@@ -81,13 +69,12 @@ def reranked_results(
     """
     if offset >= RERANK_TOP or not results.retrievers:
         return results
-    query = results.plan.terms.meaning
-    reranked = rerank(results.hits, query, reranker, wait=wait, resume=offset == 0)
+    hits, notice = rerank(results.hits, results.plan.terms.meaning, reranker, wait=wait)
     end = offset + size
     return replace(
         results,
-        hits=reranked.hits[offset:end],
-        notices=(*results.notices, *filter(None, [reranked.notice])),
+        hits=hits[offset:end],
+        notices=(*results.notices, *filter(None, [notice])),
         next_offset=end if end < results.total else None,
     )
 
@@ -99,32 +86,33 @@ def rerank(
     *,
     wait: float | None = RERANK_SECONDS,
     seconds: float = RERANK_SECONDS,
-    resume: bool = True,
-) -> Reranked:
+) -> tuple[tuple[FoundNote, ...], str | None]:
     """Rerank the first RERANK_TOP hits of the first stage, except for exact ones.
 
-    :param resume: whether to score further hits if the same search ran out of time before
+    Return all hits, and a notice if not all of those could be reranked.
     """
     candidates = [hit for hit in hits[:RERANK_TOP] if not hit.is_exact]
     passages = [
         f"{hit.title}\n{hit.passage.text}" if hit.passage else hit.title for hit in candidates
     ]
     if not passages:
-        return Reranked(tuple(hits), None)
-    search = (reranker.name, query, *passages)
-    scores, notice = _rerank_scores.get(search), None
-    if scores is None or (resume and len(scores) < len(passages)):
-        scores, notice = _scores(reranker, query, passages, scores or (), wait, seconds)
-        database.keep(_rerank_scores, search, scores, CACHED_RERANKS)
-    if notice is None and not scores:
-        notice = NOT_RERANKED
-    elif notice is None and len(scores) < len(passages):
+        return tuple(hits), None
+    if not reranker.wait_until_loaded(wait):
+        failure = reranker.failure and f"{NOT_RERANKED} {reranker.failure}"
+        return tuple(hits), failure or RERANKER_LOADING
+    scores: list[float] = []
+    end = time.monotonic() + seconds
+    try:
+        while len(scores) < len(passages) and time.monotonic() < end:
+            start = len(scores)
+            scores += _checked(reranker, query, passages[start : start + RERANK_BATCH])
+    except ModelUnavailable as error:
+        return tuple(hits), f"{NOT_RERANKED} {error}"
+    notice = None
+    if len(scores) < len(passages):
         few = f"Only {len(scores)} of the first {len(passages)} results"
         notice = f"{few} could be reranked in time."
-    return Reranked(tuple(blended(hits, scores)), notice)
-
-
-_rerank_scores: dict[tuple[str, ...], tuple[float, ...]] = {}
+    return tuple(blended(hits, scores)), notice
 
 
 def blended(hits: Sequence[FoundNote], scores: Sequence[float]) -> list[FoundNote]:
@@ -153,32 +141,6 @@ def _min_max(scores: Sequence[float]) -> list[float]:
     if highest == lowest:
         return [1.0] * len(scores)
     return [(score - lowest) / (highest - lowest) for score in scores]
-
-
-def _scores(
-    reranker: Reranker,
-    query: str,
-    passages: Sequence[str],
-    known: Sequence[float],
-    wait: float | None,
-    seconds: float,
-) -> tuple[tuple[float, ...], str | None]:
-    """Return the scores of as many passages as time allows, and a message after a failure."""
-    if not reranker.wait_until_loaded(wait):
-        failure = reranker.failure and f"{NOT_RERANKED} {reranker.failure}"
-        return tuple(known), failure or RERANKER_LOADING
-    scores, size, started = list(known), FIRST_RERANK_BATCH, time.monotonic()
-    end = started + seconds
-    try:
-        while len(scores) < len(passages) and size:
-            scores += _checked(reranker, query, passages[len(scores) : len(scores) + size])
-            now = time.monotonic()
-            pace = (now - started) / (len(scores) - len(known))
-            # Don't begin a batch that wouldn't be finished in time.
-            size = max(0, min(RERANK_BATCH, int((end - now) / max(pace, 1e-6))))
-    except ModelUnavailable as error:
-        return tuple(known), f"{NOT_RERANKED} {error}"
-    return tuple(scores), None
 
 
 def _checked(reranker: Reranker, query: str, passages: Sequence[str]) -> list[float]:

@@ -70,7 +70,6 @@ class Fake(Reranker):
 
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch):
-    monkeypatch.setattr(search_results_rerank, "_rerank_scores", {})
     monkeypatch.setattr(rerankers, "_rerankers", {})
 
 
@@ -111,7 +110,7 @@ def test_weaker_matches_stay_below_the_notes_that_are_found():
 
 def test_exact_hits_stay_at_the_top():
     found = [hit(1, 0.1, exact=True), *hits(RERANK_TOP)[1:]]
-    reranked = rerank(found, "query", Fake()).hits
+    reranked, _ = rerank(found, "query", Fake())
     assert reranked[0].id == 1
     assert reranked[0].rerank_score is None
     assert ids(reranked) != ids(found)
@@ -119,7 +118,7 @@ def test_exact_hits_stay_at_the_top():
 
 def test_only_the_first_hits_are_reranked():
     found, fake = hits(RERANK_TOP + 5), Fake()
-    reranked = rerank(found, "query", fake).hits
+    reranked, _ = rerank(found, "query", fake)
     assert len(fake.scored) == RERANK_TOP
     assert ids(reranked[RERANK_TOP:]) == ids(found[RERANK_TOP:])
 
@@ -129,27 +128,12 @@ def test_only_the_first_hits_are_reranked():
 
 def test_a_slow_reranker_is_stopped_and_the_rest_keeps_its_order():
     found = hits(RERANK_TOP)
-    reranked = rerank(found, "query", Fake(seconds=0.02), seconds=0.12)
-    scored = [hit.id for hit in reranked.hits if hit.rerank_score is not None]
+    reranked, notice = rerank(found, "query", Fake(seconds=0.02), seconds=0.12)
+    scored = [hit.id for hit in reranked if hit.rerank_score is not None]
     assert 2 <= len(scored) < RERANK_TOP
-    assert ids(reranked.hits[len(scored) :]) == list(range(len(scored) + 1, RERANK_TOP + 1))
+    assert ids(reranked[len(scored) :]) == list(range(len(scored) + 1, RERANK_TOP + 1))
     expected = f"Only {len(scored)} of the first {RERANK_TOP} results"
-    assert reranked.notice.startswith(expected)
-
-
-def test_the_same_search_again_gets_further():
-    fake = Fake(seconds=0.02)
-    for _ in range(5):
-        reranked = rerank(hits(RERANK_TOP), "query", fake, seconds=0.12)
-    assert len(fake.scored) == RERANK_TOP
-    assert reranked.notice is None
-
-
-def test_the_second_page_reuses_the_scores_of_the_first():
-    fake = Fake(seconds=0.02)
-    first = rerank(hits(RERANK_TOP), "query", fake, seconds=0.12)
-    fake.seconds = 0
-    assert rerank(hits(RERANK_TOP), "query", fake, resume=False) == first
+    assert notice.startswith(expected)
 
 
 # What can go wrong
@@ -167,25 +151,25 @@ def test_the_second_page_reuses_the_scores_of_the_first():
     ],
 )
 def test_a_reranker_that_fails_leaves_the_results_and_one_line(failure, line):
-    reranked = rerank(hits(5), "query", Fake(failure=failure))
-    assert (ids(reranked.hits), reranked.notice) == ([1, 2, 3, 4, 5], line)
+    reranked, notice = rerank(hits(5), "query", Fake(failure=failure))
+    assert (ids(reranked), notice) == ([1, 2, 3, 4, 5], line)
 
 
 @pytest.mark.parametrize("scores", [[1.0], [1.0, float("nan")]])
 def test_invalid_scores_are_not_used(monkeypatch, scores):
     monkeypatch.setattr(Fake, "score", lambda self, query, passages: scores)
-    reranked = rerank(hits(2), "query", Fake())
-    assert ids(reranked.hits) == [1, 2]
-    assert "not every note got a score" in reranked.notice
+    reranked, notice = rerank(hits(2), "query", Fake())
+    assert ids(reranked) == [1, 2]
+    assert "not every note got a score" in notice
 
 
 def test_nobody_waits_for_a_model_that_is_still_loading(monkeypatch):
     monkeypatch.setattr(Fake, "prepare", lambda self: time.sleep(0.3))
     fake = Fake()
-    assert (
-        rerank(hits(3), "query", fake, wait=0.01).notice == search_results_rerank.RERANKER_LOADING
-    )
-    assert rerank(hits(3), "query", fake, wait=None).notice is None
+    _, notice = rerank(hits(3), "query", fake, wait=0.01)
+    assert notice == search_results_rerank.RERANKER_LOADING
+    _, notice = rerank(hits(3), "query", fake, wait=None)
+    assert notice is None
 
 
 def test_an_unknown_name_gives_an_error_that_lists_the_known_ones():
@@ -198,8 +182,8 @@ def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, mo
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     # The error must come before the library is imported, which takes seconds.
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    reranked = rerank(hits(3), "query", get_reranker("cross-encoder"), wait=None)
-    assert (ids(reranked.hits), reranked.notice) == (
+    reranked, notice = rerank(hits(3), "query", get_reranker("cross-encoder"), wait=None)
+    assert (ids(reranked), notice) == (
         [1, 2, 3],
         "These notes weren't reranked. "
         "The reranker cross-encoder/ettin-reranker-32m-v1 isn't on this machine. "
@@ -231,10 +215,10 @@ def tiny_cross_encoder(tmp_path_factory) -> str:
 
 def test_a_cross_encoder_in_a_folder_reranks(tiny_cross_encoder):
     reranker = get_reranker(f"cross-encoder:{tiny_cross_encoder}")
-    reranked = rerank(hits(5), "tap", reranker, wait=None, seconds=30)
-    assert reranked.notice is None
-    assert sorted(ids(reranked.hits)) == [1, 2, 3, 4, 5]
-    assert len({hit.rerank_score for hit in reranked.hits}) == 5
+    reranked, notice = rerank(hits(5), "tap", reranker, wait=None, seconds=30)
+    assert notice is None
+    assert sorted(ids(reranked)) == [1, 2, 3, 4, 5]
+    assert len({hit.rerank_score for hit in reranked}) == 5
 
 
 def test_a_cross_encoder_gives_what_the_library_gives(tiny_cross_encoder):
