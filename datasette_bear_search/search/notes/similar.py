@@ -23,14 +23,13 @@ from ..results.snippets import passage_text, readable
 
 SIMILAR_NOTES = 10
 
-# The score is the weighted sum of four numbers from 0 to 1. Measured by predicting hidden links of
+# The score is the weighted sum of three numbers from 0 to 1. Measured by predicting hidden links of
 # the sample notes (39 notes), MRR is .67 with similarity alone and .83 with tags, for any weight of
 # tags from .2 to .4. The most similar pair of passages does as well as the mean of the three best
 # pairs, and better than mean vectors.
 SIMILARITY_WEIGHT = 1.0
 TAGS_WEIGHT = 0.25
 LINK_WEIGHT = 0.25
-TIME_WEIGHT = 0.05
 
 # What suffices to list a note: a similarity from the library's threshold of closeness on that is
 # beyond that of average notes by this share of what is possible; or this much in shared tags: a tag
@@ -41,9 +40,6 @@ TIME_WEIGHT = 0.05
 # .62 to .76).
 MIN_CLOSENESS = 0.25
 MIN_SHARED_TAGS = 0.25
-
-# Notes created within this many days of each other get a small bonus, which alone lists no note.
-TIME_BONUS_DAYS = 7
 
 # Passages of the note to compare, evenly spread. Each costs a scan of the vector index.
 OWN_PASSAGES = 6
@@ -174,8 +170,6 @@ def _reasons(row: dict[str, Any], heading: str | None) -> list[str]:
         reasons.append("links to this note")
     if row["linked_from_here"]:
         reasons.append("linked from this note")
-    if row["same_week"]:
-        reasons.append("same week")
     return reasons
 
 
@@ -336,7 +330,7 @@ usual as (
   select null as similarity
 )"""
 
-SCORED = f"""
+SCORED = """
 -- each reason as a number from 0 to 1
 scored as materialized (
   select
@@ -345,17 +339,9 @@ scored as materialized (
       as closeness,
     coalesce(related.tags, 0) as tags, related.shared_tags,
     coalesce(related.links_here, 0) as links_here,
-    coalesce(related.linked_from_here, 0) as linked_from_here,
-    max(
-      0,
-      coalesce(
-        1 - abs(julianday(theirs.created) - julianday(mine.created)) / {TIME_BONUS_DAYS}, 0
-      )
-    ) as nearness
+    coalesce(related.linked_from_here, 0) as linked_from_here
   from candidates
   cross join usual
-  join notes as mine on mine.id = :note
-  join notes as theirs on theirs.id = candidates.note_id
   left join similarities on similarities.note_id = candidates.note_id
   left join related on related.note_id = candidates.note_id
 )"""
@@ -364,10 +350,10 @@ _IS_CLOSE = f"scored.closeness >= {MIN_CLOSENESS} and scored.similarity >= :thre
 SIMILAR_ROWS_SQL = f"""
 select
   notes.id, notes.title, scored.shared_tags, scored.links_here, scored.linked_from_here,
-  scored.nearness > 0 as same_week, {_IS_CLOSE} as is_close,
+  {_IS_CLOSE} as is_close,
   round(scored.similarity, 4) as similarity, round(
     {SIMILARITY_WEIGHT} * closeness + {TAGS_WEIGHT} * scored.tags
-      + {LINK_WEIGHT} * max(links_here, linked_from_here) + {TIME_WEIGHT} * nearness, 4
+      + {LINK_WEIGHT} * max(links_here, linked_from_here), 4
   ) as score,
   {PASSAGE_COLUMNS},
   {NOTE_COLUMNS}

@@ -84,11 +84,7 @@ async def test_a_row_has_everything_that_a_program_needs(serve, note_id):
     assert row["url"].endswith("&header=The%20leak")
     assert row["passage"]["heading"] == "The leak"
     assert "The roof leaks" in row["passage"]["text"]
-    assert row["reasons"] == [
-        "similar: The leak",
-        "same tag #cabin/repairs",
-        "same week",
-    ]
+    assert row["reasons"] == ["similar: The leak", "same tag #cabin/repairs"]
 
 
 async def test_the_note_itself_is_left_out(serve, note_id):
@@ -149,20 +145,6 @@ async def test_a_tag_that_all_notes_have_is_not_a_reason(write, bear_index, side
     write(*[BearNote(f"# N{number}", tags=("all",)) for number in range(5)])
     bear_index("--no-semantic")
     assert await reasons(Datasette([str(sidecar_path)]), note_id("N1")) == {}
-
-
-async def test_time_is_only_a_nudge(serve, note_id):
-    datasette = serve(
-        ROOF,
-        BearNote("# Long after", tags=("cabin/repairs",), created=day(28)),
-        BearNote("# Next day", tags=("cabin/repairs",), created=day(2)),
-        BearNote("# Same day, about nothing", created=day(1)),
-        options=("--no-semantic",),
-    )
-    rows = (await answer(datasette, note_id("Roof")))["rows"]
-    assert [row["title"] for row in rows] == ["Next day", "Long after"]
-    assert rows[0]["score"] - rows[1]["score"] < similar_notes.TIME_WEIGHT
-    assert "same week" in rows[0]["reasons"]
 
 
 async def test_notes_that_are_equally_like_it_come_in_the_order_of_their_ids(serve, note_id):
