@@ -252,9 +252,7 @@ def _shown(body: str) -> None:
     marked.html()
     cards._marked(marked)
     snippets.readable(body)
-    passage = search_results_records.MatchedPassage(
-        body, "a › b", 0, len(body), sentence_start=0, sentence_end=9
-    )
+    passage = search_results_records.MatchedPassage(body, "a › b", 0, len(body))
     snippets.passage_text(passage, body)
     snippets.shortened(body, 300)
     snippets.shortened(marked, 300)

@@ -26,9 +26,6 @@ class MatchedPassage:
     end: int
     id: int | None = None  # in the table passages
     line: int | None = None  # its first line in the note, from 1
-    # The sentence closest in meaning, if one was looked for.
-    sentence_start: int | None = None
-    sentence_end: int | None = None
     soft_breaks: bool = False  # whether a line break inside a paragraph is but a space
 
 

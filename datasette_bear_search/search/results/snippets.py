@@ -72,7 +72,7 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
         text = _shown_text(note, plan, sentences, best)
         texts += [(text.text, note.language), *_said(note)]
         place = (best[0] + note.around_start, best[1] + note.around_start) if best else None
-        chosen.append((note, _with_sentence(note, place), place, text))
+        chosen.append((note, note.passage, place, text))
     marked = iter(word_matches.marked(plan, texts))
     hits = (
         Hit(
@@ -288,16 +288,6 @@ def _window(text: str, sentences: Sentences, limit: int, marked: Span | None) ->
             is_rest = len(text) - start <= limit
             end = len(text) if is_rest else max(end, text.rfind(" ", end, start + limit))
     return start, end
-
-
-def _with_sentence(note: FoundNote, sentence: Span | None) -> MatchedPassage | None:
-    passage = note.passage
-    if passage is None or sentence is None:
-        return passage
-    start, end = sentence
-    if not passage.start <= start < end <= passage.end:
-        return passage
-    return replace(passage, sentence_start=start, sentence_end=end)
 
 
 # --- for people, why a note was found

@@ -332,8 +332,7 @@ def test_the_offsets_count_characters_of_the_body(write, bear_index, sidecar_pat
     [hit] = show(results, embedder).hits
     [(stored,)] = database.connect(sidecar_path).execute("select body from notes").fetchall()
     sentence = "The boiler lost pressure again."
-    assert stored[hit.passage.sentence_start : hit.passage.sentence_end] == sentence
-    assert hit.sentence == (hit.passage.sentence_start, hit.passage.sentence_end)
+    assert stored[slice(*hit.sentence)] == sentence
     html = hit.snippet.html(KINDS)
     assert re.sub("</?mark>", "", html).count('<span class="bear-sentence">') >= 1
 
@@ -343,7 +342,7 @@ def test_a_query_of_one_or_two_words_marks_no_sentence(write, bear_index, sideca
     write(BearNote(f"# House log\n\n{PASSAGE}"))
     bear_index()
     [hit] = show(*found(sidecar_path, query)).hits
-    assert hit.passage.sentence_start is None
+    assert hit.sentence is None
     assert "⦗boiler⦘" in with_marks(hit.snippet)
 
 
@@ -361,7 +360,7 @@ def test_a_model_without_word_pieces_marks_nothing(write, bear_index, sidecar_pa
     with pytest.raises(ModelUnavailable, match="no vectors of word pieces"):
         wordless.pieces(["boiler"])
     [hit] = show(results, wordless).hits
-    assert hit.passage.sentence_start is None
+    assert hit.sentence is None
     assert "⦗boiler⦘" in with_marks(hit.snippet)
 
 
