@@ -213,7 +213,7 @@ def write(
     changes = ", ".join(f"{column} = excluded.{column}" for column in COLUMNS)
     conflict = f"on conflict (id) do update set {changes}"
     insert_rows(connection, "notes", ("id", *COLUMNS), rows, conflict)
-    shared = shared_lines(connection).keys()
+    shared = shared_lines(connection)
     cut = {
         note_id: passage_rows(item.cut, shared, item.note.body)
         for note_id, item in made

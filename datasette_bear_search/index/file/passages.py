@@ -63,7 +63,7 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
     has_other_lines = bool(note_ids) and not stored.startswith(f"{PASSAGE_VERSION}/")
     if has_other_lines:
         set_meta(connection, links_to_resolve="yes")
-    _cut_again(connection, note_ids, shared_lines(connection).keys(), with_lines=has_other_lines)
+    _cut_again(connection, note_ids, shared_lines(connection), with_lines=has_other_lines)
 
 
 def _cut_again(
@@ -159,20 +159,19 @@ def share_lines(connection: sqlite3.Connection) -> None:
     copies = connection.execute("select id from notes where copy_of is not null").fetchall()
     counted = lines[~numpy.isin(note_ids, copies)] if copies else lines
     distinct, numbers = numpy.unique(counted, return_counts=True)
-    is_shared = numbers >= SHARED_BY
-    shared = dict(zip(distinct[is_shared].tolist(), numbers[is_shared].tolist()))
+    shared = {*distinct[numbers >= SHARED_BY].tolist()}
     known = shared_lines(connection)
     if shared == known:
         return
     connection.execute(f"delete from {SHARED_LINES}")
-    insert_rows(connection, SHARED_LINES, ("hash", "notes"), [*shared.items()])
-    stale = note_ids[numpy.isin(lines, [*known.keys() ^ shared.keys()])]
-    _cut_again(connection, sorted({*stale.tolist()}), shared.keys())
+    insert_rows(connection, SHARED_LINES, ("hash",), [(line,) for line in shared])
+    stale = note_ids[numpy.isin(lines, [*known ^ shared])]
+    _cut_again(connection, sorted({*stale.tolist()}), shared)
 
 
-def shared_lines(connection: sqlite3.Connection) -> dict[int, int]:
-    """Return how many notes share a line that many do, by its hash."""
-    return dict(connection.execute(f"select hash, notes from {SHARED_LINES}").fetchall())
+def shared_lines(connection: sqlite3.Connection) -> set[int]:
+    """Return the hashes of the lines that many notes share."""
+    return {line for (line,) in connection.execute(f"select hash from {SHARED_LINES}")}
 
 
 def write_lines(

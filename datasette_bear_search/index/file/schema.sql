@@ -220,8 +220,7 @@ create table _lines (
 )
 
 create table _shared_lines (
-  hash integer primary key,
-  notes int  -- 0: they aren't counted yet
+  hash integer primary key
 )
 
 -- In place of the vec0 table, which is created when the model and its dimension are known. So a

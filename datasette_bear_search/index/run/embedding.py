@@ -152,7 +152,7 @@ class VectorRun:
         """Yield batches of (passage id, text to embed), sorted by length within a window."""
         connection = self.connection
         max_tokens = stored_passages.max_tokens(connection)
-        shared = stored_passages.shared_lines(connection).keys()
+        shared = stored_passages.shared_lines(connection)
         for first in range(0, len(pending), PASSAGES_PER_WINDOW):
             ids = json.dumps(pending[first : first + PASSAGES_PER_WINDOW])
             sql = """

@@ -209,4 +209,4 @@ def test_an_index_of_an_older_version_learns_which_code_many_notes_share(
     bear_index()
     assert _vectors(sidecar_path) == expected
     with open_sidecar(sidecar_path) as connection:
-        assert connection.execute("select notes from _shared_lines").fetchall() == [(10,)]
+        assert len(connection.execute("select hash from _shared_lines").fetchall()) == 1
