@@ -32,9 +32,9 @@ LEAST_SHARE = 80
 MANY_PASSAGES = 20_000
 # For some models, signs say less. So for this many stored passages, as many nearest ones are also
 # searched exactly, and there are more candidates if they include less than this share of these.
+# Of more passages than TESTED_AMONG, a sample stands for all, and fewer nearest ones for as many.
 TESTED, TESTED_NEAREST, MIN_CANDIDATES_RECALL = 50, 50, 0.9
-# Vectors in memory at a time during that test.
-TESTED_AT_ONCE = 8192
+TESTED_AMONG = 16_384
 # Ids of notes count up from 1. No note has a larger id, and a set with one would need much memory.
 MAX_NOTE_ID = 50_000_000
 # The empty set; b"" isn't one, because SQLite takes it for NULL.
@@ -67,34 +67,25 @@ def _ranks_by_signs(connection: sqlite3.Connection) -> list[float]:
     """Return the ranks that the signs give to the passages nearest to sampled ones."""
     import numpy
 
-    mean = numpy.frombuffer(mean_vector(connection), "<f4")
-
-    rows = sample(connection, TESTED)
+    rows = sample(connection, TESTED_AMONG)
     if not rows:
         return []
-    asked = matrix(rows)
-    own_signs = (asked > mean).astype("f4")
-    # The number of passages at each distance, and the nearest passages so far, for each of these.
-    counts = numpy.zeros((len(asked), len(mean) + 1))
-    nearest = distances = numpy.empty((len(asked), 0), "f4")
-    cursor = connection.execute(f"select vector from {VECTORS}")
-    while some := cursor.fetchmany(TESTED_AT_ONCE):
-        vectors = matrix([vector for (vector,) in some])
-        others = (vectors > mean).astype("f4")
-        # For a and b of 0 and 1, a != b is a + b - 2ab = a - (2a - 1)b.
-        apart = own_signs.sum(axis=1, keepdims=True) - (2 * own_signs - 1) @ others.T
-        apart = apart.round().astype("i4")
-        counts += [numpy.bincount(each, minlength=len(mean) + 1) for each in apart]
-        nearest = numpy.hstack([nearest, asked @ vectors.T])
-        distances = numpy.hstack([distances, apart])
-        last = min(TESTED_NEAREST, nearest.shape[1] - 1)
-        first = numpy.argpartition(-nearest, last, axis=1)[:, : last + 1]
-        nearest = numpy.take_along_axis(nearest, first, axis=1)
-        distances = numpy.take_along_axis(distances, first, axis=1)
-    # The first one is the passage itself. Of those at the same distance, half come earlier.
-    distances = numpy.sort(distances, axis=1)[:, 1:].astype("i4")
-    ranks = numpy.cumsum(counts, axis=1) - counts / 2
-    return [float(rank) for rank in numpy.take_along_axis(ranks, distances, axis=1).ravel()]
+    share = len(rows) / read_value(connection, f"select count(*) from {VECTORS}")
+    vectors, mean = matrix(rows), numpy.frombuffer(mean_vector(connection), "<f4")
+    asked = numpy.arange(0, len(rows), 1 + len(rows) // TESTED)
+    signs = (vectors > mean).astype("f4")
+    # For a and b of 0 and 1, a != b is a + b - 2ab = a - (2a - 1)b.
+    own = signs[asked]
+    apart = own.sum(axis=1, keepdims=True) - (2 * own - 1) @ signs.T
+    # The first one is the passage itself.
+    last = 1 + math.ceil(TESTED_NEAREST * share)
+    nearest = numpy.argsort(-(vectors[asked] @ vectors.T), axis=1)[:, 1:last]
+    ranks: list[float] = []
+    for distances, ordered in zip(numpy.take_along_axis(apart, nearest, 1), numpy.sort(apart)):
+        # Of those at the same distance, half come earlier.
+        first, end = (numpy.searchsorted(ordered, distances, side) for side in ("left", "right"))
+        ranks += ((first + end) / 2 / share).tolist()
+    return ranks
 
 
 def candidates(connection: sqlite3.Connection) -> int:
