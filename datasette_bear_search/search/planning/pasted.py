@@ -19,7 +19,7 @@ WORDS, CONTENT_WORDS = 5, 2
 # Characters of a text in a script without spaces, which may have words of others, and of its runs.
 CHARACTERS = 8
 # Notes with one of RUNS runs of words are compared; the best NOTES of them, up to some length.
-RUN, RUNS, NOTES, LONGEST_NOTE = 3, 3, 5, 100_000
+RUN, RUNS, NOTES, LONGEST_NOTE = 3, 3, 10, 100_000
 # What is compared of the text, and how similar (100: the same) it must be to a part of the note. A
 # mistyped letter in twelve words leaves 98, another word of six 92.
 COMPARED, SIMILARITY = 300, 93
@@ -72,12 +72,6 @@ def find(
     candidates: list[tuple[int, str]] = []
     with suppress(sqlite3.DatabaseError):  # the search says so
         candidates = connection.execute(sql, [needed]).fetchall()
-        if len(candidates) == NOTES:  # those with nearly all words in a row come first
-            words = languages.tokens(sentence)
-            rows = (fts5.quoted(" ".join(each)) for each in (words[:-1], words[1:]))
-            match_rows = (languages.in_languages(row, searched) for row in rows)
-            needed = fts5.any_of([needed, *match_rows])
-            candidates = connection.execute(sql, [needed]).fetchall()
     similarities = {
         note_id: _similarity(_text(_NAMES.sub(".", body), joint), text)
         for note_id, body in candidates
