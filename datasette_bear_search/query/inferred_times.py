@@ -8,24 +8,19 @@ time may tell. Only the former are filters; any other time is merely offered as 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from itertools import takewhile
 from typing import NamedTuple
 
 from . import dates
 from .filters import Filters
-from .times import ANY, IN, LAST, MONTHS, THE, THIS, WEEKDAYS, Said, said
+from .times import ANY, LAST, MONTHS, THIS, WEEKDAYS, said
 
 # Earlier years are taken for history, not for the dates of notes.
 FIRST_YEAR = 2000
 
-_OF = r"(?:from|form|of|aus|vo[nm])\b"  # the time belongs to what is before it
-# A time belongs to something else right after one of these words, as in "about last week" …
-_NOT_AFTER = (
-    rf"\b(?:{THE}|an?|my|our|his|her|their|for|by|before|until|after|than|about|not|except|every|"
-    r"without|between|für|bis|vor|nach|als|über|nicht|ohne|zwischen)$"
-)
-# … and before one of these: the last week of May, from Monday to Friday, 2023 and 2024.
+# A time is something else before these: the last week of May, from Monday to Friday.
 _NOT_BEFORE = (
     r" ?(?:[-–]|(?:of|des|der)\b|(?:to|until|till|bis|through|and|or|und|oder) "
     rf"(?:the )?(?:next |{THIS}|{LAST}|\d|{'|'.join((*MONTHS, *WEEKDAYS))}))"
@@ -33,28 +28,42 @@ _NOT_BEFORE = (
 # A question about the past. In German, "was" is "what" and begins one.
 _PAST = r"\b(?:did|were|had|hat(?:te)?|haben?|hatten|wurden?|waren?)\b|\w was\b"
 
-# What somebody who wants notes of a time calls them, and what they did to them then.
-_NOTES = (
-    r"(?:notes|entr(?:y|ies)|journal|diary|memos?|drafts?|pages?|thoughts|everything|anything|stuff|"
-    r"\w*notit?z(?:en)?|\w*einträge?n?|aufzeichnungen|tagebuch|zettel|entw[uü]rfe?|alles)"
+# The words of a text that asks for notes of a time; tags in capitals are of those that only ask.
+# "What did I write last week about the cabin" is WHAT DID I WROTE LAST about ASK -.
+_TAGS = {
+    "NOTES": r"notes|entr(?:y|ies)|journal|diary|memos?|thoughts|everything|anything|stuff|alles|"
+    r"\w*notit?z(?:en)?|\w*eintr[aä]ge?|tagebuch|zettel|gedanken",
+    "NOTE": "note",  # a noun or a verb
+    "WROTE": "wr[io]te|writing|written|noted|jot(?:ted)?|schrieb|(?:auf)?geschrieben|notiert",
+    "EDITED": "edit|(?:add|dat|edit|start|touch)ed|(?:change|create|save|update)d?|modified|"
+    "(?:angelegt|bearbeitet|erstellt|geändert|gespeichert)(?:en?)?",
+    "DID": "did|have|had|been|haben?|hatten?",
+    "I": "i|we|ich|wir",
+    "WHAT": "what|whatever|was",
+    "THAT": r"\W|that|which|where",
+    "ASK": "all|any|show|find|give|bring|remind|me|my|the|it|something|are|is|in|up|down|can|you|"
+    "please|alle|etwas|der|die|das|den|mir|meinen?|welche|zeige?|finde|suche?|ist|sind|stammen|wo|"
+    "so|mal|bitte",
+    "text": "drafts?|ideas?|lists?|pages?|recipes?|texts?|entw[uü]rfe?|listen?|rezepte?",
+    "about": "about|after|before|for|than|until",
+    "who": "who|whom|when|how|he|she|they",
+}
+# The time is WHOSE if it has an 's, FROM, SINCE or IN after a preposition, or else LAST.
+_WHEN, _GAP, _END = "(?:SINCE|LAST|IN) ", "(?:(?:-|about|ASK|NOTES) )", "(?:THAT |$)"
+_VERB = "(?:WROTE|EDITED|NOTE) "
+_THEY = f"(?:NOTES?|text) (?:(?:THAT |ASK )*|{_GAP}*(?=DID))"  # notes that …, notes about … did …
+_WHAT = "(?:^|WHAT )(?!.*EDITED)"  # what did I write, but what did I change may be of anything
+_WHO = f"(?:{_THEY}|{_WHAT})(?:DID )?I "
+_ORDERS = (
+    "NOTES? (?:FROM|SINCE) ",  # notes from last week about the roof
+    f"NOTES {_VERB}{_WHEN}",  # notes created in May about the roof
+    f"^(?:ASK )*(?:WHOSE |{_WHEN})(?:{_VERB})?NOTES? ",  # yesterday's notes about the roof
+    f"^{_WHEN}(?:THAT )?(?:I |DID I {_GAP}*)WROTE ",  # last week I wrote about the roof
+    f"WHAT WROTE I {_WHEN}",  # was schrieb ich gestern über das Dach
+    f"{_WHO}(?:DID )?{_VERB}(?:ASK )?{_WHEN}",  # what did I write in May about the roof
+    f"{_WHO}(?:DID )?{_VERB}{_GAP}{{,3}}- (?:SINCE|LAST) {_END}",  # what I wrote on roofs last week
+    f"{_WHO}(?:DID |ASK )?{_WHEN}{_GAP}*{_VERB}(?:DID )?{_END}",  # was ich im Mai notiert habe
 )
-_WROTE = r"(?:(?:wr(?:ite|ote|itten|iting)|jot(?:ted)?|noted?)(?: down)?)"
-_GESCHRIEBEN = r"(?:\w*geschrieben|notiert)"
-_BEARBEITET = rf"(?:{_GESCHRIEBEN}|(?:geändert|bearbeitet|erstellt|angelegt)(?:en?)?)"
-_EDITED = (
-    rf"(?:{_WROTE}|edit\w*|chang\w+|modif\w+|updated?|created?|saved?|added|touched|dated|"
-    rf"{_BEARBEITET})"
-)
-_I = r"(?:i|we|ich|wir)"
-# Other words of a text that only asks for notes.
-_ASKING = (
-    rf"(?:{_NOTES}|{_EDITED}|{_I}|what|whatever|all|any|things?|something|find|show|remind|bring|up|"
-    r"in|me|my|our|the|of|from|there|where|did|have|had|that|which|were|was|been|also|just|are|etwas|"
-    r"zeige?|finde|bitte|so|alle|meinen?|wo|welche|der|aus|habe?n?|hatten?|die|das|den|mir|uns|ist|"
-    r"sind|stammen|wurden)"
-)
-# Words of the same clause.
-_CLAUSE = rf"(?: (?!(?:{_I}|who|whom|that|which|when|where|he|she|they|er|wer|als)\b)[^\s,;:.?!]+)"
 
 
 class Time(NamedTuple):
@@ -66,7 +75,6 @@ class Time(NamedTuple):
     since: datetime
     until: datetime
     is_asked: bool  # whether the text asks for notes of that time
-    is_all: bool  # whether it asks for nothing else
     asking: frozenset[int]  # the offsets of words that only ask for notes
 
     @property
@@ -82,67 +90,35 @@ class Time(NamedTuple):
 
 def find(text: str) -> Time | None:
     """Return the time in a text that asks for notes of it, or else the first; or None."""
-    found: list[Time] = []
     # In lower case, but with the same length, so that offsets stay valid.
     low = text.replace("İ", "I").lower()
     if not re.search(ANY, low):  # it takes 9 ms to compile the others
         return None
-    for each in said(low):  # the most specific first
-        if all(each.start >= other.end or other.start >= each.end for other in found):
-            found += filter(None, [_time(text, low, each)])
+    tags = {word.start(): _tag(word[0]) for word in re.finditer(r"\w+|[^\w\s]", low)}
+    found: list[Time] = []
+    for start, end, name, since, until, kind, is_past in said(low):
+        if since.year < FIRST_YEAR or since > dates.today() or re.match(_NOT_BEFORE, low[end:]):
+            continue
+        is_asked, asking = _asking(tags, start, end, kind)
+        if is_asked or is_past or kind in ("FROM", "SINCE") or re.search(_PAST, low):
+            found.append(Time(start, end, text[name], since, until, is_asked, asking))
     return min(found, key=lambda time: (not time.is_asked, time.start), default=None)
 
 
-def _time(text: str, low: str, it: Said) -> Time | None:
-    before, words, after = low[: it.start].rstrip(" ,"), low[it.start : it.end], low[it.end :]
-    if it.since.year < FIRST_YEAR or it.since > dates.today() or re.match(_NOT_BEFORE, after):
-        return None
-    is_of = bool(re.match(_OF, words))
-    if re.match(IN, words):  # what did I write about in March?
-        before = before.removesuffix(" about")
-    is_all = _only_asks(others := before + after) and (
-        not re.search(r"\w", others) or bool(re.search(rf"\b(?:{_NOTES}|{_EDITED})\b", others))
-    )
-    is_free = it.is_open or (it.is_relative and not is_of)
-    is_asked = is_all or _is_asked(before, words, after, is_free)
-    if not (is_asked or it.is_past or it.is_open or is_of or re.search(_PAST, low)):
-        return None
-    asking = _asking(low, it.start, it.end) if is_asked else frozenset()
-    return Time(it.start, it.end, text[it.name], it.since, it.until, is_asked, is_all, asking)
+def _asking(
+    tags: Mapping[int, str], start: int, end: int, kind: str
+) -> tuple[bool, frozenset[int]]:
+    """Return whether a text asks for notes of a time, and where its first and last words only ask.
 
-
-def _is_asked(before: str, time: str, after: str, is_free: bool) -> bool:
-    """Return whether a text asks for notes of the time between these parts of it.
-
-    :param is_free: whether the time may be anywhere: "last week", but not "of last week"
+    :param tags: by the offsets of their words
     """
-    text = f"{' ' if before else ''}{before} \0{after}"
-    asking = rf"(?:^|[,;:.?!]|\b{_ASKING})"
-    if re.search(rf"\0 (?:{_EDITED} )?{_NOTES}\b", text):
-        return True  # yesterday's notes
-    if re.search(_NOT_AFTER, before) or time.endswith(("'s", "’s")):
-        return False
-    own = rf"\b{_NOTES}(?: (?:are|were|stammen|sind))? \0"
-    if re.match(_OF, time) and re.search(own, text):
-        return True  # notes from last week about the roof
-    has_notes = re.search(rf"\b{_NOTES}\b", text)
-    verb, last = (_EDITED, _BEARBEITET) if has_notes else (_WROTE, _GESCHRIEBEN)
-    rest, small = f"{_CLAUSE}*" if is_free else "", rf"(?: (?!{_I}\b){_ASKING})*?"
-    patterns = (
-        rf"(?:{asking} {_I}|\b{_NOTES},?){small} {verb}{rest} \0",  # I wrote about it last week
-        rf"^ \0 (?:{_I} {verb}|(?:habe?n?|hatten?) {_I}{_CLAUSE}* {last})\b",  # last week I wrote
-        rf"{asking} {_I}{rest or small} \0{_CLAUSE}*? {last}\b",  # was ich am Freitag notiert habe
-        rf"\bschrieb(?:en)? {_I}{rest} \0",
-    )
-    return any(re.search(pattern, text) for pattern in patterns)
+    others = {at: tag for at, tag in tags.items() if not start <= at < end}
+    said = "".join(f"{tag} " for _, tag in sorted([*others.items(), (start, kind)]))
+    runs = (takewhile(lambda at: others[at].isupper(), it) for it in (others, reversed(others)))
+    asking = frozenset(at for run in runs for at in run)
+    is_all = asking == others.keys() and (not others or bool(re.search("NOTE|WROTE|EDITED", said)))
+    return is_all or any(re.search(order, said) for order in _ORDERS), asking
 
 
-def _only_asks(text: str) -> bool:
-    return all(re.fullmatch(_ASKING, word) for word in re.findall(r"\w+", text))
-
-
-def _asking(text: str, start: int, end: int) -> frozenset[int]:
-    """Return the offsets of the first and the last words, as far as these only ask for notes."""
-    words = [word for word in re.finditer(r"\w+", text) if not start <= word.start() < end]
-    runs = (takewhile(lambda word: _only_asks(word[0]), each) for each in (words, words[::-1]))
-    return frozenset(word.start() for run in runs for word in run)
+def _tag(word: str) -> str:
+    return next((tag for tag, words in _TAGS.items() if re.fullmatch(words, word)), "-")

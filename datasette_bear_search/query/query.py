@@ -241,7 +241,7 @@ def _without_time(tokens: Sequence[Token], time: Time) -> list[Token]:
         token
         for token in tokens
         if (token.end <= time.start or time.end <= token.start)
-        and not (token.kind == "word" and (time.is_all or token.start in time.asking))
+        and not (token.kind == "word" and token.start in time.asking)
     ]
     rest.append(Token("filter", time.name, time.start, time.end, is_open=True))
     return sorted(rest, key=lambda token: token.start)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cache
 from typing import NamedTuple
 
 from . import dates
-from .dates import units_back
 
 MONTHS = (
-    "january|januar|jänner", "february|februar", "march|märz|maerz", "april", "may|mai",
-    "june|juni", "july|juli", "august", "september", "october|oktober", "november",
-    "december|dezember",
+    "january?|jänner", "february?", "march|märz|maerz", "april", "ma[yi]", "jun[ei]", "jul[yi]",
+    "august", "september", "o[ck]tober", "november", "de[cz]ember",
 )  # fmt: skip
 WEEKDAYS = (
     "monday|montag", "tuesday|dienstag", "wednesday|mittwoch", "thursday|donnerstag",
@@ -25,37 +22,34 @@ _SEASONS = ("spring|frühling|frühjahr", "summer|sommer", "autumn|fall|herbst",
 _NUMBERS = (
     "a|an|one|eine?[mr]?", "two|zwei|a couple of|ein paar", "three|drei|a few", "four|vier",
     "five|fünf", "six|sechs", "seven|sieben", "eight|acht", "nine|neun", "ten|zehn",
-    "eleven|elf", "twelve|zwölf",
 )  # fmt: skip
 _UNITS = ("days?|tage?n?", "weeks?|wochen?", "months?|monat(?:e?n?|s)", "years?|jahr(?:e?n?|es)")
 _DAYS = (
     "today|heute(?: morgen| früh)?|this morning", "yesterday|gestern|last night|letzte nacht",
     "the day before yesterday|vorgestern",
 )  # fmt: skip
-_WEEKEND = "weekend|wochenende"
 # What every time has in it.
 ANY = "|".join((*MONTHS, *WEEKDAYS, *_SEASONS, *_UNITS, *_DAYS, r"20\d\d"))
 
 LAST = r"last|previous|past|letzt?e[nmrs]?|vorige[nmrs]?|vergangene[nmrs]?"
 THIS = r"this|diese[nmrs]?"
-THE = r"(?:the|de[rmns]|die|das)"
-IN = (
-    r"(?:back )?(?:from|form|in|on|of|during|over|within|since|im|am|aus|vo[nm]|seit|während)"
-    rf"(?: {THE})?(?: (?:year|jahr))?"
+_THE = r"(?:the|de[rmns]|die|das)"
+_IN = (
+    r"(?:about )?(?:(?P<of>from|form|of|aus|vo[nm])|(?P<since>since|seit)|in|on|during|over|"
+    rf"within|im|am|während)(?: {_THE})?(?: (?:year|jahr))?"
 )
 
 
 class Said(NamedTuple):
-    """A time in a text."""
+    """The part of a text from ``start`` to before ``end``, and the span that it means."""
 
     start: int
     end: int
-    name: slice  # "last week", without "in" and the like, but "since March"
+    name: slice  # without "in" and the like: "last week", but "since March"
     since: datetime
     until: datetime
-    is_open: bool  # until now
-    is_relative: bool  # to today
-    is_past: bool  # surely, even if the text isn't about the past
+    kind: str  # FROM, SINCE or IN after a preposition, WHOSE with an 's, or else LAST
+    is_past: bool  # surely, whatever the text is about
 
 
 def period(text: str) -> tuple[datetime, datetime]:
@@ -63,52 +57,53 @@ def period(text: str) -> tuple[datetime, datetime]:
 
     :raises ValueError: if the text is neither
     """
-    with suppress(ValueError):
-        return dates.period(text)
-    text = " ".join(text.lower().split())
-    for pattern, *_ in _patterns():
-        if match := re.fullmatch(pattern, text):
-            return _span(match)
-    raise ValueError(f"{text!r} is no time")
+    words = " ".join(text.lower().split())
+    matches = (re.fullmatch(pattern, words) for pattern, _ in _patterns())
+    match = next(filter(None, matches), None)
+    return _span(match) if match else dates.period(text)
 
 
 def said(text: str) -> Iterator[Said]:
-    """Yield the times in a text in lower case, the most specific kinds first."""
-    for pattern, is_relative, is_past in _patterns():
+    """Yield the times in a text in lower case, the most specific first; some may overlap."""
+    for pattern, is_past in _patterns():
         for match in re.finditer(pattern, text):
-            with suppress(ValueError, OverflowError):
-                since, until = _span(match)
-                is_open = bool(re.match(r"(?:since|seit)\b", match[0]))
-                until = dates.today() + timedelta(days=1) if is_open else until
-                name = slice(*match.span(0 if is_open else "core"))
-                yield Said(*match.span(), name, since, until, is_open, is_relative, is_past)
+            (since, until), (start, end) = _span(match), match.span()
+            kind = "IN" if start < match.start("core") else "LAST"
+            if end > match.end("core"):
+                kind = "WHOSE"
+            elif match["of"]:
+                kind = "FROM"
+            elif match["since"]:
+                kind, until = "SINCE", dates.today() + timedelta(days=1)
+            name = slice(*match.span(0 if kind == "SINCE" else "core"))
+            yield Said(start, end, name, since, until, kind, is_past)
 
 
 @cache
-def _patterns() -> tuple[tuple[str, bool, bool], ...]:
-    """Return patterns, whether each is relative to today, and whether its times are surely past."""
+def _patterns() -> tuple[tuple[str, bool], ...]:
+    """Return patterns, the most specific first, and whether the times of each are surely past."""
     months, weekdays, seasons = map("|".join, (MONTHS, WEEKDAYS, _SEASONS))
     counted = rf"(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)}) (?P<unit>{'|'.join(_UNITS)})"
-    spans = rf"week|woche|month|monats?|year|jahr(?:es)?|{_WEEKEND}"
+    spans = r"week|woche|month|monats?|year|jahr(?:es)?|weekend|wochenende"
     named, year = rf"(?P<name>{spans}|{months}|{weekdays}|{seasons})", r"(?P<year>20\d\d)"
-    may_be_in, must_be_in = rf"(?:{IN} )?", rf"{IN} "
+    may_be_in, must_be_in = rf"(?:{_IN} )?", rf"{_IN} "
     patterns = (
-        (may_be_in, rf"{counted} (?P<ago>ago)", True, True),
-        (may_be_in, rf"(?P<ago>vor) {counted}", True, True),
-        (may_be_in, rf"(?:{THE} )?(?:{LAST}) {counted}", True, True),
-        (may_be_in, rf"(?P<day>{'|'.join(reversed(_DAYS[1:]))})", True, True),
-        (may_be_in, rf"(?P<last>{LAST}) {named}", True, True),
-        (may_be_in, rf"(?P<day>{_DAYS[0]})", True, False),
-        (may_be_in, rf"(?:earlier )?(?:{THIS}) {named}", True, False),
-        (may_be_in, rf"(?P<name>{months}|{seasons})(?: of| im jahr)? {year}", False, True),
-        (must_be_in, year, False, True),
-        ("", rf"(?P<name>{weekdays})(?=['’]s)", False, True),
-        (must_be_in, rf"(?P<name>{months}|{weekdays}|{seasons})(?! \d)", False, False),
+        (may_be_in, rf"{counted} (?P<ago>ago)", True),
+        (may_be_in, rf"(?:(?P<ago>vor)|(?:{_THE} )?(?:{LAST})) {counted}", True),
+        (may_be_in, rf"(?P<day>{'|'.join(reversed(_DAYS[1:]))})", True),
+        (may_be_in, rf"(?P<last>{LAST}) {named}", True),
+        (may_be_in, rf"(?P<day>{_DAYS[0]})", False),
+        (may_be_in, rf"(?:earlier )?(?:{THIS}) {named}", False),
+        # 12 May 2023 isn't all of May.
+        (may_be_in, rf"(?<![\d.] )(?P<name>{months}|{seasons})(?: of| im jahr)? {year}", True),
+        (must_be_in, year, True),
+        (may_be_in, rf"(?P<name>{weekdays})(?=['’]s)", True),
+        (must_be_in, rf"(?P<name>{months}|{weekdays}|{seasons})(?! \d)", False),
     )
     # Match whole words only. Of "last weekend's fair", match the 's, too.
     return tuple(
-        (rf"\b(?<!\d )(?<!\d\. ){lead}(?P<core>{core})(?:['’]s)?(?![\w'’-])", is_relative, is_past)
-        for lead, core, is_relative, is_past in patterns
+        (rf"\b{lead}(?P<core>{core})(?:['’]s)?(?![\w'’-])", is_past)
+        for lead, core, is_past in patterns
     )
 
 
@@ -123,17 +118,16 @@ def _span(match: re.Match[str]) -> tuple[datetime, datetime]:
         return dates.period(f"{count} {unit}s{' ago' if 'ago' in said else ''}")
     if "day" in said:
         return dates.period(f"{_place(_DAYS, said['day']) - 1} days ago")
-    if month := _place(MONTHS, name):
-        is_earlier = month > today.month or (is_last and month == today.month)
-        return dates.period(f"{year or today.year - is_earlier}-{month:02}")
-    if first := 3 * _place(_SEASONS, name):
-        begin = datetime(year or today.year - (datetime(today.year, first, 1) > today), first, 1)
-        if is_last and units_back(begin, "month", -3) > today:  # this season isn't over yet
-            begin = begin.replace(year=begin.year - 1)
-        return begin, units_back(begin, "month", -3)
+    season = _place(_SEASONS, name)
+    if first := 3 * season or _place(MONTHS, name):
+        begin = datetime(year or today.year, first, 1)
+        end = dates.units_back(begin, "month", -3 if season else -1)
+        while not year and (end if is_last else begin) > today:
+            begin, end = (each.replace(year=each.year - 1) for each in (begin, end))
+        return begin, end
     if weekday := _place(WEEKDAYS, name):
         return dates.period(f"{(today.weekday() - weekday + 1) % 7 or 7} days ago")
-    if re.fullmatch(_WEEKEND, name):
+    if name in ("weekend", "wochenende"):
         saturday = today - timedelta(days=(today.weekday() - 5) % 7 or 7)
         return saturday, saturday + timedelta(days=2)
     if not name:
