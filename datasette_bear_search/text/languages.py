@@ -88,7 +88,7 @@ _ACCENTS = re.compile("[\u0300-\u036f]")
 _TONES = 0xE000 - 0x0300  # from an accent to a letter for private use
 
 # Increase this when ``indexed_note`` returns other words for a text.
-_RULES = 8
+_RULES = 7
 # Words whose stems are cached, which takes some megabytes.
 CACHED_STEMS = 50_000
 

@@ -22,7 +22,7 @@ from ...index.file.schema import (
 from ...index.file.spellings import spellings
 from ...query import fts5
 from ...sqlite import read_value, sqlite3
-from ...text import folding, languages
+from ...text import folding, languages, regional
 
 # Notes with a form to look at before it counts as one that no note of its language has.
 MAX_FOREIGN = 1000
@@ -61,8 +61,8 @@ def forms(
 
 
 def as_written(connection: sqlite3.Connection, text: str) -> list[str]:
-    """Return a text as typed, and as the notes write it."""
-    return [text, *_respelled(connection, text)]
+    """Return a text as typed, as the notes write it, and in British or American spelling."""
+    return [text, *_respelled(connection, text), *regional.other_spellings(text)]
 
 
 def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
