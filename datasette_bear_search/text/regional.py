@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import chain
 
 
 def _after(words: str, letters: str) -> str:
@@ -63,15 +64,15 @@ _PAIRS = """
 
 def other_spellings(word: str) -> list[str]:
     """Return a typed word as it is written in the other country, if only a list of words tells."""
-    lower, pairs = word.lower(), _pairs()
-    found = ((one, other) for pair in pairs for one, other in (pair, pair[::-1]) if one in lower)
-    return [lower.replace(one, other) for one, other in found]
+    lower, (pattern, others) = word.lower(), _pairs()
+    return [lower.replace(one, others[one]) for one in pattern.findall(lower)]
 
 
 @cache
-def _pairs() -> list[tuple[str, str]]:
+def _pairs() -> tuple[re.Pattern[str], dict[str, str]]:
     words = _PAIRS.split()
-    return list(zip(words[::2], words[1::2]))
+    others = dict(zip(words, chain.from_iterable(zip(words[1::2], words[::2]))))
+    return re.compile("|".join(sorted(others, key=len, reverse=True))), others
 
 
 def in_one_spelling(text: str) -> str:
