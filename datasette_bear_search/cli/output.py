@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -61,7 +62,8 @@ def echo(*lines: str, err: bool = False, styled: bool = False) -> None:
 
 
 def echo_json(value: Any, indent: int | None = None) -> None:
-    click.echo(printable_json(json.dumps(value, indent=indent, ensure_ascii=False)))
+    is_ascii = sys.stdout.encoding != "utf-8"  # other encodings lack characters
+    click.echo(printable_json(json.dumps(value, indent=indent, ensure_ascii=is_ascii)))
 
 
 def echo_for_now(text: str) -> None:
@@ -89,6 +91,9 @@ class Command(click.Command):
     """A command whose errors, also those that click raises, can't control the terminal either."""
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # In a pipe, Windows has an encoding that lacks most characters that notes have.
+            sys.stdout.reconfigure(errors="replace")
         with _printable_errors():
             return super().make_context(*arguments, **options)
 

@@ -153,6 +153,15 @@ def test_json_has_what_the_api_answers(bear_search):
     assert "<mark>" in answer["rows"][0]["snippet"]
 
 
+def test_an_encoding_without_some_characters_gives_question_marks_and_whole_json(index_notes):
+    sidecar_path = index_notes([BearNote("# Dách 屋根\n\n☑ Roof")])
+    arguments = ["bear-search", "--sidecar", str(sidecar_path), "roof"]
+    runner = CliRunner(charset="cp1252")  # Windows' of a pipe
+    assert "Dách ??" in runner.invoke(cli, arguments, catch_exceptions=False).stdout
+    printed = runner.invoke(cli, [*arguments, "--json"], catch_exceptions=False)
+    assert titles(printed) == ["Dách 屋根"]
+
+
 def test_a_search_without_results_exits_with_1_and_prints_to_stderr(bear_search):
     result = bear_search("roof", "--tag", "none", status=1)
     assert result.stdout == ""
