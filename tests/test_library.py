@@ -317,6 +317,14 @@ def test_added_notes_never_replace_another_source(notes):
         notes.add(Note("a", "A"), source="../a")
 
 
+@pytest.mark.parametrize("key", ["", "\ud800"])
+def test_a_note_with_a_key_that_cannot_be_stored_is_refused_before_it_is_kept(tmp_path, key):
+    library = Library(tmp_path / "notes.db")
+    with pytest.raises(SourceError, match="a text that UTF-8 can hold"):
+        library.add(Note("roof", "Roof"), Note(key, "A"))
+    assert library.add(Note("stove", "Stove")).notes == 1
+
+
 def test_threads_may_add_notes_at_the_same_time(tmp_path):
     library = Library(tmp_path / "notes.db")
     with ThreadPoolExecutor(4) as threads:

@@ -14,6 +14,7 @@ from typing import Any
 from ..notes import Note
 from ..processes import write_file
 from ..sources.base import SourceConfig, SourceError
+from ..sources.checks import is_storable
 from .run import lock
 
 KIND = "json"
@@ -47,10 +48,14 @@ def write(file: Path, notes: Iterable[Note], remove: Collection[str] = ()) -> No
     """Add notes to a source's file, or replace those with the same keys.
 
     :param remove: keys of notes to remove
+    :raises SourceError: for a key that can't be stored, which would stop each later reading
     """
+    added = {note.key: _line(note) for note in notes}
+    for key in added:
+        if not is_storable(str(key)):
+            raise SourceError(f"A note's key must be a text that UTF-8 can hold, not {key!r}.")
     with lock.only_run(file, lock.RUN_SECONDS):
-        known = _read(file)
-        known |= {note.key: _line(note) for note in notes}
+        known = _read(file) | added
         for key in remove:
             known.pop(key, None)
         write_file(file, b"".join(known.values()))

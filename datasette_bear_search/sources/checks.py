@@ -23,6 +23,10 @@ def responsible_for(source: Source) -> str:
     return f"The plugin {package} (its class {type(source).__name__})"
 
 
+def is_storable(key: str) -> bool:
+    return key != "" and key == key.encode(errors="replace").decode()
+
+
 def current_state(source: Source) -> str | None:
     """Return a source's state; None after an unexpected error, which reading it will report."""
     try:
@@ -64,7 +68,7 @@ def _fault(item: object) -> str:
     if not isinstance(item, (Note, Unchanged)):
         return f"{shortened(item)} where a Note belongs"
     key = item.key
-    if not isinstance(key, str) or not key or key != key.encode(errors="replace").decode():
+    if not isinstance(key, str) or not is_storable(key):
         return f"a note the key {shortened(key)}; it must be a text that UTF-8 can hold"
     if isinstance(item, Note):
         for field, is_valid, wanted in _CHECKS:
