@@ -53,6 +53,25 @@ class NoteNotFound(ForeseenError, LookupError):
         )
 
 
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Raise SidecarError instead of SQLite's errors about the index file."""
+    from .sqlite import sqlite3
+
+    try:
+        yield
+    # SQLite's messages may quote damaged text, which Python can't decode.
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        from .index.file.database import SidecarError, explained
+        from .search.engine import TimeLimitExceeded
+
+        # Not of the index, but of the program that uses the connection.
+        program_errors = (sqlite3.ProgrammingError, sqlite3.InterfaceError)
+        if isinstance(error, (TimeLimitExceeded, *program_errors)):
+            raise
+        raise SidecarError(explained(error)) from error
+
+
 class Library:
     """The notes in one index file.
 
@@ -108,30 +127,19 @@ class Library:
         :raises SidecarError: if it can't be read, now or inside the block
         :raises RedactionMissing: if secrets are to be masked and the packages aren't installed
         """
-        from .index.file.database import SidecarError, explained
         from .search.connection import open_sidecar
-        from .search.engine import TimeLimitExceeded
         from .search.redaction.masking import require
-        from .sqlite import sqlite3
 
         if self.redact:
             require()
-        # Not of the index, but of the program that uses the connection.
-        program_errors = (sqlite3.ProgrammingError, sqlite3.InterfaceError)
         block = self._block
-        with ExitStack() as cleanup:
-            try:
-                if not block.depth:
-                    yield cleanup.enter_context(open_sidecar(self._file()))
-                    return
-                if block.connection is None:
-                    block.connection = block.cleanup.enter_context(open_sidecar(self._file()))
-                yield block.connection
-            except (SidecarError, TimeLimitExceeded, *program_errors):
-                raise
-            # SQLite's messages may quote damaged text, which Python can't decode.
-            except (sqlite3.Error, UnicodeDecodeError) as error:
-                raise SidecarError(explained(error)) from error
+        with ExitStack() as cleanup, _explained():
+            if not block.depth:
+                yield cleanup.enter_context(open_sidecar(self._file()))
+                return
+            if block.connection is None:
+                block.connection = block.cleanup.enter_context(open_sidecar(self._file()))
+            yield block.connection
 
     def search(
         self,
@@ -331,6 +339,7 @@ class Library:
 
     # --- indexing
 
+    @_explained()
     def index(
         self,
         *sources: Place,
@@ -409,6 +418,7 @@ class Library:
         added.write(Path(config.location), notes, remove)
         return self.index(config, yes=bool(remove))
 
+    @_explained()
     def sources(self) -> dict[str, StoredSource]:
         """Return the sources in the index by name; none if there is no index yet."""
         from .index.file.sources import sources_at
@@ -426,6 +436,7 @@ class Library:
         found = config.find_configuration(self.config_path)
         return known, config.read_configuration(found, known) if found else None
 
+    @_explained()
     def embedder(
         self, model: str | None = None, *, semantic: bool | None = None
     ) -> Embedder | None:

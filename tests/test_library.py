@@ -325,6 +325,16 @@ def test_a_note_with_a_key_that_cannot_be_stored_is_refused_before_it_is_kept(tm
     assert library.add(Note("stove", "Stove")).notes == 1
 
 
+@pytest.mark.parametrize("call", ["sources", "index", "embedder", "add"])
+def test_a_damaged_index_is_foreseen_by_all_that_write(tmp_path, call):
+    library = Library(tmp_path / "notes.db")
+    library.add(Note("roof", "Roof"))
+    data = library.path.read_bytes()
+    library.path.write_bytes(data[:5000].ljust(len(data), b"\0"))
+    with pytest.raises(SidecarError, match="damaged"):
+        getattr(library, call)(*[Note("stove", "Stove")] * (call == "add"))
+
+
 def test_threads_may_add_notes_at_the_same_time(tmp_path):
     library = Library(tmp_path / "notes.db")
     with ThreadPoolExecutor(4) as threads:
