@@ -368,7 +368,7 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function(
         "in_languages",
         1,
-        lambda expression: in_languages(expression, present(connection)),
+        _of_texts(lambda expression: in_languages(expression, present(connection))),
         deterministic=True,
     )
 

@@ -192,14 +192,7 @@ def register(connection: sqlite3.Connection) -> None:
     def nearest_passages(vector: Any, count: Any) -> str | None:
         if vector is None or count is None:
             return None
-        if not isinstance(vector, bytes):
-            raise wrong_argument("nearest_passages: the vector must be one, such as embed() gives")
-        try:
-            number = int(count)  # parameters of a URL are text
-        except (ValueError, OverflowError):
-            number = 0
-        if number < 1:
-            raise wrong_argument(f"nearest_passages: the count must be 1 or more, not {count!r}")
+        number = _checked_count("nearest_passages", vector, count)
         if len(vector) != 4 * dimension(connection):
             return None  # another model's, for example while all vectors are being replaced
         with interruption(connection):
@@ -214,14 +207,30 @@ def register(connection: sqlite3.Connection) -> None:
         return note_set(str(ids or ""))
 
     def signs_nearest_to(wanted: Any, count: Any, *only: Any) -> str | None:
-        if wanted is None or only == (None,):
+        if wanted is None or count is None or only == (None,):
             return None  # no vector, or no passage is allowed
+        number = _checked_count("nearest_signs", wanted, count)
+        if 8 * len(wanted) != dimension(connection):
+            return None
         with interruption(connection):
-            return nearest_signs(connection, wanted, int(count), *map(str, only))
+            return nearest_signs(connection, wanted, number, *map(str, only))
 
     connection.create_function("nearest_passages", 2, nearest_passages)
-    connection.create_function("nearest_signs", -1, signs_nearest_to, deterministic=True)
+    for arguments in (2, 3):
+        connection.create_function("nearest_signs", arguments, signs_nearest_to, deterministic=True)
     connection.create_function("note_set", 1, checked_set, deterministic=True)
+
+
+def _checked_count(function: str, vector: Any, count: Any) -> int:
+    if not isinstance(vector, bytes):
+        raise wrong_argument(f"{function}: the vector must be one, such as embed() gives")
+    try:
+        number = int(count)  # parameters of a URL are text
+    except (ValueError, OverflowError):
+        number = 0
+    if number < 1:
+        raise wrong_argument(f"{function}: the count must be 1 or more, not {count!r}")
+    return number
 
 
 def note_set(ids: str | None) -> bytes:

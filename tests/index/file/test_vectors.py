@@ -287,6 +287,7 @@ def test_a_count_may_be_text_as_the_parameters_of_a_page_are(connection):
 @pytest.mark.parametrize("wrong", [
     {"count": "0"}, {"count": "'many'"}, {"count": "1e999"}, {"vector": "roof"},
     {"count": "note_set('three')"}, {"count": "note_set(1.5)"}, {"count": "note_set('1,,2')"},
+    {"count": "nearest_signs('roof', 3)"}, {"count": "nearest_signs(zeroblob(8), 'many')"},
 ])  # fmt: skip
 def test_a_wrong_argument_is_an_error_and_the_log_says_why(connection, wrong, capsys):
     with pytest.raises(sqlite3.OperationalError, match="raised exception"):
@@ -294,8 +295,11 @@ def test_a_wrong_argument_is_an_error_and_the_log_says_why(connection, wrong, ca
     assert " must be " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("none", [{"count": "null"}, {"vector": b"1234"}])
-def test_another_models_vector_has_no_neighbors(connection, none):
+@pytest.mark.parametrize("none", [
+    {"count": "null"}, {"vector": b"1234"}, {"count": "nearest_signs(zeroblob(1234), 3)"},
+    {"count": "nearest_signs(zeroblob(8), null)"}, {"count": "in_languages(null)"},
+])  # fmt: skip
+def test_null_and_another_models_vector_have_no_neighbors(connection, none):
     assert nearest_notes(connection, **none) is None
 
 
