@@ -269,6 +269,14 @@ def _with_one_of_each(match: re.Match[str]) -> str:
     return letter + "".join(each[0] for each in (variant, joiner) if each)
 
 
+def storable_name(name: str) -> str:
+    """Return a file's name or path with bytes that aren't UTF-8 written as ``\\xe9``."""
+    return _BYTES.sub(lambda match: f"\\x{ord(match[0]) & 0xFF:02x}", name)
+
+
+_BYTES = re.compile("[\ud800-\udfff]")  # as Python decodes them, and other lone surrogates
+
+
 def time_left(count: int, per_second: float | None) -> str:
     """Return about how long ``count`` items take, in words; empty if the pace isn't known."""
     if not per_second:

@@ -12,6 +12,7 @@ from itertools import chain, count
 from typing import Any, cast
 
 from ..hookspecs import hooks
+from ..notes import storable_name
 from .base import Source, SourceConfig, SourceError
 from .checks import responsible_for
 from .files.states import explained
@@ -157,10 +158,16 @@ def open_source(config: SourceConfig) -> Source:
 
 
 def absolute(location: str, folder: str | os.PathLike[str] = "") -> str:
-    """Return the absolute path of a location, relative to ``folder``; ``imap://…`` stays as is."""
+    """Return the absolute path of a location, relative to ``folder``; ``imap://…`` stays as is.
+
+    :raises SourceError: if it can't be stored
+    """
     if "://" in location:
         return location
-    return os.path.abspath(os.path.join(folder, os.path.expanduser(location)))
+    path = os.path.abspath(os.path.join(folder, os.path.expanduser(location)))
+    if path != (storable := storable_name(path)):
+        raise SourceError(f"The path {storable} isn't UTF-8. Rename its folder or file.")
+    return path
 
 
 def new_name(kind: str, location: str, taken: set[str]) -> str:

@@ -67,6 +67,13 @@ FAULTS = {
     ),
     "no configuration": Fault("bear-index --config {folder}/no.yaml", "Check --config"),
     "no YAML": Fault("bear-index --config {folder}/bad.yaml", "Check the indentation"),
+    "a folder that is not UTF-8": Fault("bear-index {folder}/caf\udce9", "Rename"),
+    "an index that is not UTF-8": Fault(
+        "bear-search apple --sidecar {folder}/caf\udce9.db", "Choose another place", 2
+    ),
+    "a new index that is not UTF-8": Fault(
+        "bear-index {library} --sidecar {folder}/caf\udce9.db", "Choose another place"
+    ),
     "no UTF-8": Fault("bear-index --config {folder}/latin.yaml", "how your editor saves it"),
     "a port": Fault("bear-serve --no-open --port {port}", "Choose another with --port"),
     "no model": Fault("bear-index --model {folder}/no", "Give --model the path of one"),

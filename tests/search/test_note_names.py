@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from pathlib import Path
 
@@ -46,9 +47,9 @@ def test_sql_takes_any_name(spelled, sidecar_path, name: str) -> None:
         assert [row["title"] for row in similar_notes(connection, spelled(name))] == ["Jam"]
 
 
-@pytest.mark.parametrize(
-    "name", ["", ":", "notes:", "notes:tea.md", "other:jam.md", "/jam.md", "-1", "9" * 30, "\0:\0"]
-)
+@pytest.mark.parametrize("name", [
+    "", ":", "notes:", "notes:tea.md", "other:jam.md", "/jam.md", "-1", "9" * 30, "\0:\0", "\ud800",
+])  # fmt: skip
 def test_a_name_of_no_note_finds_none(spelled, sidecar_path, name: str) -> None:
     with open_sidecar(sidecar_path) as connection:
         assert find_note_id(connection, name) == 0
@@ -66,6 +67,17 @@ def test_the_name_of_a_file_may_be_written_otherwise(
     library = Library(sidecar_path)
     assert library.note(path=name.format(folder=folder)).title == "Coffee"
     assert library.note(f"notes:work/{CAFE}.md").title == "Coffee"
+
+
+def test_the_name_of_a_file_may_have_bytes_that_are_not_unicode(tmp_path, bear_index, sidecar_path):
+    (tmp_path / "notes").mkdir()
+    file = tmp_path / "notes" / os.fsdecode(b"caf\xe9.md")
+    try:
+        file.write_text("# Coffee")
+    except OSError:
+        pytest.skip("this file system allows no such names")
+    bear_index(path=file.parent)
+    assert Library(sidecar_path).note(path=file).title == "Coffee"
 
 
 def test_a_name_like_those_of_two_files_is_taken_as_written(tmp_path, bear_index, sidecar_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from ...embeddings.prompts import Prompts
-from ...notes import ForeseenError
+from ...notes import ForeseenError, storable_name
 from ...processes import user_folder
 from ...sqlite import sqlite3
 from ...text import languages
@@ -133,6 +133,9 @@ def index_command(path: Path) -> str:
 def is_made(path: Path) -> bool:
     """Return whether there is an index at ``path``; raise SidecarError if it is another file."""
     try:
+        absolute = str(path.absolute())
+        if absolute != (storable := storable_name(absolute)):  # SQLite couldn't say it
+            raise SidecarError(f"The path {storable} isn't UTF-8. {ELSEWHERE}")
         if path.is_dir():
             raise SidecarError(f"{path} is a folder. {ELSEWHERE}")
         undo_half_a_commit(path)

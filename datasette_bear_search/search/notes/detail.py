@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from ...index.file import sources
 from ...index.file.metadata import json_value
-from ...notes import files_of
+from ...notes import files_of, storable_name
 from ...query.query import Query
 from ...sqlite import sqlite3
 from ...text import languages
@@ -75,7 +75,7 @@ class NoteDetail(ListedNote):
 
 def find_note_id(connection: sqlite3.Connection, name: str) -> int:
     """Return the id of a note named by id, ``source:key`` or a file's path; 0 if there is none."""
-    name = name.strip()
+    name = storable_name(name.strip())
     if name.isdigit():
         return read_note_id(name)
     source, _, key = name.partition(":")

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from ...notes import storable_name
 from ..base import NothingThere, SourceError, Unreadable
 from ..formats.dates import parse_timestamp
 from ..formats.markdown_metadata import suffix
@@ -283,11 +284,6 @@ class Folder(Archive):
         if not os.path.exists(entry.path):
             reason = "that leads nowhere"
         self.skipped.append(f"{key}: a link {reason}")
-
-
-def storable_name(name: str) -> str:
-    # Write bytes that aren't UTF-8 as \xe9.
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 class Zip(Archive):
