@@ -105,7 +105,8 @@ def table_query(path: Path, table: str, columns: Mapping[str, Sequence[str]]) ->
     with readonly.read_transaction(path) as db:
         tables = dict(db.execute(_TABLES_AND_VIEWS).fetchall())  # name → whether it is a view
         wanted = next((name for name in tables if name.lower() == table.lower()), None)
-        sql = "select name, pk from pragma_table_info(?)"
+        # pragma_table_info() leaves generated columns out.
+        sql = "select name, pk from pragma_table_xinfo(?) where hidden != 1"
         known = dict(db.execute(sql, [wanted]).fetchall())
     if wanted is None:
         raise SourceError(f"There is no table {table} in {path}. There are: {', '.join(tables)}.")

@@ -32,6 +32,8 @@ def blog(tmp_path) -> Path:
             insert into pages values ('en', 'about', '# About us' || char(10) || 'We build.');
             create table "odd ""name" (words);
             insert into "odd ""name" values ('Nothing but words');
+            create table drafts (words, all_words as ('Draft: ' || words));
+            insert into drafts values ('Gutter');
             create view recent as select id, body from articles where updated >= '2024';
             """)
     return path
@@ -74,6 +76,7 @@ def test_a_table_is_searched_and_kept_up_to_date(index, sidecar_path, blog):
         ('odd "name', ["--text", "words"], "1", "Nothing but words"),
         ("recent", ["--text", "body", "--key", "id"], "7", "The flashing **leaks**."),
         ("pages", ["--text", "text", "--key", "slug"], "about", "About us"),
+        ("drafts", ["--text", "all_words"], "1", "Draft: Gutter"),
     ],
 )
 def test_a_row_has_a_key_and_a_title(index, sidecar_path, blog, table, options, key, title):
@@ -86,7 +89,7 @@ def test_a_row_has_a_key_and_a_title(index, sidecar_path, blog, table, options, 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--table", "nope", "--text", "body"], 'There are: articles, odd "name, pages, recent.'),
+        (["--table", "nope", "--text", "body"], 'There are: articles, drafts, odd "name, pages,'),
         (["--table", "articles", "--text", "boody"], "has no column boody (--text). It has: id"),
         (["--table", "articles"], "--table needs --text COLUMN"),
         (["--text", "body"], "give --table, too"),
