@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..notes import Link, Note, can_be_opened
+from ..notes import Link, Note, can_be_opened, counted
 from .base import Unreadable, checked_option, checked_texts
 from .files.archive import LARGEST_NOTE, File
 from .files.file_source import FileSource
@@ -84,22 +84,24 @@ class Records(FileSource):
 
     def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
         self.skipped = []
-        problems = Counter[str]()
+        problems = Counter[tuple[str, str]]()  # what is counted, and what is wrong with it
         by_key: dict[str, dict[str, Any]] = {}
         for record in self._records():
             key = _key(record["key"])
             if not key:
-                problems[f"{self.records}s without a key"] += 1
+                problems[self.records, " without a key"] += 1
                 continue
             if key in by_key:
-                problems[f"{self.records}s with the key of a later {self.records}"] += 1
+                problems[self.records, f" with the key of a later {self.records}"] += 1
             by_key[key] = record
         self._by_url = {_text(it.get("url")).strip(): key for key, it in by_key.items()}
         for key, record in by_key.items():
             note = self._note(key, record, problems)
             if include_trashed or not note.trashed:
                 yield note
-        self.skipped += [f"{count:,} {problem}" for problem, count in problems.items()]
+        self.skipped += [
+            f"{counted(count, noun)}{problem}" for (noun, problem), count in problems.items()
+        ]
 
     records = "row"  # what a record is called in messages
 
@@ -107,12 +109,12 @@ class Records(FileSource):
     def _records(self) -> Iterator[dict[str, Any]]:
         """Yield dictionaries whose keys are in NEEDED and OPTIONAL. Raise SourceError."""
 
-    def _note(self, key: str, values: dict[str, Any], problems: Counter[str]) -> Note:
+    def _note(self, key: str, values: dict[str, Any], problems: Counter[tuple[str, str]]) -> Note:
         def moment(column: str) -> str | None:
             value = values.get(column)
             parsed = self._moment(value)
             if parsed is None and value not in (None, ""):
-                problems[f"values of {column} that are no date"] += 1
+                problems["value", f" of {column}: no date"] += 1
             return parsed
 
         title = _text(values["title"])
@@ -121,14 +123,14 @@ class Records(FileSource):
             page = parse_html(body)
             body = page.text
             if page.problem:
-                problems[f"values of body that are {page.problem}"] += 1
+                problems["value", f" of body: {page.problem}"] += 1
         elif self.format == "text":
             body = as_markdown(body)
         if values["body"] and not body:
-            problems["values of body that are no text"] += 1
+            problems["value", " of body: no text"] += 1
         url = _text(values.get("url")).strip()
         if url and not can_be_opened(url):
-            problems["values of url that are no address, or of a program that isn't known"] += 1
+            problems["value", " of url: no address, or of a program that isn't known"] += 1
             url = ""
         flags: dict[str, Any] = {
             flag: _text(values.get(flag)).strip().lower() not in _FALSE for flag in FLAGS

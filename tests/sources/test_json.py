@@ -418,7 +418,7 @@ def test_a_file_without_the_list_and_objects_without_a_key_are_reported(tmp_path
     source = JSONFile(folder, fields=FIELDS, items="entries")
     assert [*source.read()] == []
     no_list = [f"{name}.json: no objects at entries" for name in "bc"]
-    assert source.skipped == [*no_list, "1 objects without a key"]
+    assert source.skipped == [*no_list, "1 object without a key"]
     with pytest.raises(
         SourceError, match=r"There is no .json, .jsonl, .ndjson, .csv, .tab, .tsv in"
     ):

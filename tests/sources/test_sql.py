@@ -130,7 +130,7 @@ def test_a_body_that_is_not_text_is_reported(path: Path) -> None:
     add(path, body=b"\x1f\x8b\x08\x00" + bytes(range(32)) * 20)
     source = query(path)
     assert [note.body for note in source.read()] == [""]
-    assert source.skipped == ["1 values of body that are no text"]
+    assert source.skipped == ["1 value of body: no text"]
 
 
 def test_invalid_utf8_is_read_byte_by_byte_as_windows_wrote_it(path: Path) -> None:
@@ -228,7 +228,7 @@ def test_an_invalid_date_is_reported(path: Path, value: Any) -> None:
         assert created == ["2001-09-09T01:46:40Z"] * 2
     else:
         assert created == [None, None]
-        assert source.skipped == ["2 values of created that are no date"]
+        assert source.skipped == ["2 values of created: no date"]
 
 
 @pytest.mark.parametrize(
@@ -286,9 +286,7 @@ def test_an_address_that_would_open_nothing_or_run_something_is_left_out(
     add(path, url=url)
     source = query(path)
     assert [note.url for note in source.read()] == [None]
-    assert source.skipped == [
-        "1 values of url that are no address, or of a program that isn't known"
-    ]
+    assert source.skipped == ["1 value of url: no address, or of a program that isn't known"]
 
 
 def test_a_row_without_a_key_is_skipped(path: Path) -> None:
@@ -304,7 +302,7 @@ def test_the_last_row_with_a_key_counts(path: Path) -> None:
     add(path, id="1", title="Last")
     source = query(path)
     assert [note.title for note in source.read()] == ["Last"]
-    assert source.skipped == ["1 rows with the key of a later row"]
+    assert source.skipped == ["1 row with the key of a later row"]
 
 
 def test_a_column_that_means_nothing_is_reported(path: Path) -> None:
