@@ -180,7 +180,8 @@ def _read_filters(
             texts = _items(value, known[each])
             if any(isinstance(text, (list, dict)) for text in texts):
                 raise ToolError(f"{name} must be a text or a list of texts, not {value!r}.")
-            yield each, texts
+            # A tag or a title may be a number.
+            yield each, [text if isinstance(text, bool) else str(text) for text in texts]
 
 
 def _snake_case(name: str) -> str:

@@ -24,6 +24,11 @@ SCHEMAS = {tool.name: tool.input_schema["properties"] for tool in TOOLS}
         ("search_notes", {"tag": "cabin"}, {"filters": {"tag": ["cabin"]}}),
         ("search_notes", {"tags": ["cabin", "work"]}, {"filters": {"tag": ["cabin", "work"]}}),
         ("search_notes", {"filters": {"tags": "a"}}, {"filters": {"tag": ["a"]}}),
+        (
+            "search_notes",
+            {"title": 2024, "tag": [2, "a"]},
+            {"filters": {"title": ["2024"], "tag": ["2", "a"]}},
+        ),
         ("search_notes", {"filters": {"folder": "a/b"}}, {"filters": {"path": ["a/b"]}}),
         ("search_notes", {"filters": '{"tag":"a"}'}, {"filters": {"tag": ["a"]}}),
         ("search_notes", {"filters": {"tag": '["a", "b"]'}}, {"filters": {"tag": ["a", "b"]}}),
