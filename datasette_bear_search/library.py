@@ -192,7 +192,7 @@ class Library:
     ) -> str:
         """Return why a note isn't among the results of a search, or where it is, in a sentence.
 
-        :param title: the note's title, part of it, ``SOURCE:KEY`` or the path of its file
+        :param title: the note's title, part of it, its id, ``SOURCE:KEY`` or the path of its file
         :param reads_sources: look in the sources if it isn't indexed, their trash included
         """
         from .search import absence, request

@@ -42,7 +42,7 @@ def explain(
     """Return why a note isn't among a search's results, or where it is.
 
     :param connection: from :func:`~datasette_bear_search.search.connection.open_sidecar`
-    :param title: also part of one, ``SOURCE:KEY``, or the path of the note's file
+    :param title: also part of one, the note's id, ``SOURCE:KEY``, or the path of its file
     :param reads_sources: look there for notes that aren't indexed. Only for the person whose notes
         these are: this tells what is in the trash, and what nobody else may see.
     """
@@ -67,8 +67,9 @@ def explain(
 
 
 def _notes_called(connection: sqlite3.Connection, title: str) -> list[int]:
-    if (":" in title or os.path.isabs(title)) and (found := find_note_id(connection, title)):
-        return [found]
+    named = find_note_id(connection, title)
+    if named and (":" in title or os.path.isabs(title)):
+        return [named]
     wanted = title.casefold()
     same, similar = [], []
     for note_id, other in connection.execute("select id, title from notes order by id"):
@@ -77,7 +78,7 @@ def _notes_called(connection: sqlite3.Connection, title: str) -> list[int]:
             same.append(note_id)
         elif wanted and wanted in other:
             similar.append(note_id)
-    return (same or similar)[:MOST_NOTES]
+    return (same or [named] * bool(named) or similar)[:MOST_NOTES]
 
 
 def _about_indexed(

@@ -50,6 +50,13 @@ def test_a_result_further_down_is_named_with_its_rank(why):
     assert said.endswith("; the first 2 are shown.")
 
 
+def test_an_id_names_a_note_unless_a_title_is_that_number(index_notes):
+    library = Library(index_notes([*NOTES, BearNote("# 3\n\nA number.")]))
+    [soup] = library.search("lentil", found=True)
+    assert library.why(str(soup.id), "lentil") == f"“{soup.id}” is result 1."
+    assert library.why("3", "number") == "“3” is result 1."
+
+
 def test_a_note_in_the_trash_is_there(why):
     assert why("Old plan", "roof").startswith("“Old plan” isn't indexed. It is in bear, but in its")
 
