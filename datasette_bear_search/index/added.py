@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..notes import Note
+from ..notes import Note, storable_name
 from ..processes import write_file
 from ..sources.base import SourceConfig, SourceError
-from ..sources.checks import is_storable
 from .run import lock
 
 KIND = "json"
@@ -52,7 +51,7 @@ def write(file: Path, notes: Iterable[Note], remove: Collection[str] = ()) -> No
     """
     added = {note.key: _line(note) for note in notes}
     for key in added:
-        if not is_storable(str(key)):
+        if not key or str(key) != storable_name(str(key)):
             raise SourceError(f"A note's key must be a text that UTF-8 can hold, not {key!r}.")
     with lock.only_run(file, lock.RUN_SECONDS):
         known = _read(file) | added

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from reprlib import repr as shortened
 from typing import Any
 
-from ..notes import Link, Note, Tag
+from ..notes import Link, Note, Tag, storable_name
 from .base import Source, SourceError, Unchanged
 
 
@@ -21,10 +21,6 @@ def responsible_for(source: Source) -> str:
     """Return the name of the plugin that a source comes from, to begin a sentence with."""
     package = type(source).__module__.partition(".")[0]
     return f"The plugin {package} (its class {type(source).__name__})"
-
-
-def is_storable(key: str) -> bool:
-    return key != "" and key == key.encode(errors="replace").decode()
 
 
 def current_state(source: Source) -> str | None:
@@ -68,7 +64,7 @@ def _fault(item: object) -> str:
     if not isinstance(item, (Note, Unchanged)):
         return f"{shortened(item)} where a Note belongs"
     key = item.key
-    if not isinstance(key, str) or not is_storable(key):
+    if not isinstance(key, str) or not key or key != storable_name(key):
         return f"a note the key {shortened(key)}; it must be a text that UTF-8 can hold"
     if isinstance(item, Note):
         for field, is_valid, wanted in _CHECKS:

@@ -158,10 +158,7 @@ def open_source(config: SourceConfig) -> Source:
 
 
 def absolute(location: str, folder: str | os.PathLike[str] = "") -> str:
-    """Return the absolute path of a location, relative to ``folder``; ``imap://…`` stays as is.
-
-    :raises SourceError: if it can't be stored
-    """
+    """Return a location's absolute path, or its address; raise SourceError if it isn't UTF-8."""
     if "://" in location:
         return location
     path = os.path.abspath(os.path.join(folder, os.path.expanduser(location)))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ...notes import Link, LinkedFile, Note, Tag, counted, without_title_line
+from ...notes import Link, LinkedFile, Note, Tag, without_title_line
 from ...sqlite import sqlite3
 from ..base import SourceError
 from ..files import readonly
@@ -123,10 +123,8 @@ class BearLibrary(FileSource):
         keys = [key for row in rows.notes if (key := _text(row["key"]))]
         self.left_out = {_text(key) for (key,) in every}.difference(keys)  # such as in the trash
         unnamed, older = len(rows.notes) - len(keys), len(keys) - len(set(keys))
-        self.skipped = [f"{counted(unnamed, 'note')} without an identifier"] * bool(unnamed)
-        self.skipped += [f"{counted(older, 'older row')} of notes that are there twice"] * bool(
-            older
-        )
+        self.skipped = [f"{unnamed:,} notes without an identifier"] * bool(unnamed)
+        self.skipped += [f"{older:,} older rows of notes that are there twice"] * bool(older)
         if "ZTRASHED" not in columns:
             self.skipped.append("no column ZTRASHED: notes in the trash may be read")
         # Early versions had no encryption at all.

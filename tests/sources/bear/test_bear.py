@@ -138,7 +138,7 @@ def test_the_last_modified_of_two_rows_with_the_same_id_is_read(
     bear_library(path, [newer, older] if newer_first else [older, newer])
     (note,) = (source := BearLibrary(path)).read()
     assert (note.title, tag_names(note)) == ("Newer", ["new"])
-    assert source.skipped == ["1 older row of notes that are there twice"]
+    assert source.skipped == ["1 older rows of notes that are there twice"]
 
 
 def test_a_conflict_copy_is_a_note_like_any_other(path: Path) -> None:
