@@ -62,7 +62,13 @@ def forms(
 
 def as_written(connection: sqlite3.Connection, text: str) -> list[str]:
     """Return a text as typed, as the notes write it, and in British or American spelling."""
-    return [text, *_respelled(connection, text), *regional.other_spellings(text)]
+    sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
+    others = (
+        other
+        for other in regional.other_spellings(text)
+        if read_value(connection, sql, [fts5.quoted(other)])
+    )
+    return [text, *_respelled(connection, text), *others]
 
 
 def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
