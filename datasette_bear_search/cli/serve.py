@@ -199,7 +199,8 @@ def bear_mcp(
         return _set_up(app, bundle, skill, options, yes)
     try:
         library.reads_sources = True  # the person's own assistant
-        server.serve_stdio(library)
+        with _exit_on_ctrl_c({}, output=2):  # stdout is the protocol's
+            server.serve_stdio(library)
     except server.SdkMissing as error:
         raise click.ClickException(str(error)) from None
     except masking.RedactionMissing as error:
@@ -331,9 +332,10 @@ def _task(
 
 
 @contextmanager
-def _exit_on_ctrl_c(updaters: Mapping[Any, Updater]) -> Iterator[None]:
+def _exit_on_ctrl_c(updaters: Mapping[Any, Updater], output: int = 1) -> Iterator[None]:
     # KeyboardInterrupt won't do: while Python cleans up after an import, it ignores it and keeps
     # the import lock, so that the thread that loads the model, and so the server, hang forever.
+    # It also waits for the thread that reads stdin.
     # Nor will Python's own exit: a thread that is importing torch then prints tracebacks.
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -342,7 +344,7 @@ def _exit_on_ctrl_c(updaters: Mapping[Any, Updater]) -> Iterator[None]:
 
     def end(number: int, frame: object) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # people press it again
-        os.write(1, f"{SERVER_STOPPED}\n".encode())  # not click, which may be writing now
+        os.write(output, f"{SERVER_STOPPED}\n".encode())  # not click, which may be writing now
         for updater in updaters.values():
             updater.stop()
         os._exit(0)

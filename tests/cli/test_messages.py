@@ -6,6 +6,7 @@ Bear's own file in test_readonly, configuration files in test_config.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -263,6 +264,29 @@ def test_ctrl_c_ends_a_command_without_a_traceback(places, command, tmp_path, se
     else:
         assert running.returncode == 0
         assert said.endswith("Stopped\n")
+
+
+def test_ctrl_c_ends_the_tools_server_although_stdin_is_open(places):
+    # Restore the signal as a shell does, because a parent process may ignore it.
+    script = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from datasette.cli import cli; cli(sys.argv[1:])"
+    )
+    about = {"name": "test", "version": "1"}
+    greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting}
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    command = [sys.executable, "-c", script, "bear-mcp", "--sidecar", str(places["index"])]
+    cwd = Path(__file__).parents[2]
+    with subprocess.Popen(command, text=True, bufsize=1, cwd=cwd, **pipes) as running:
+        try:
+            running.stdin.write(json.dumps(request) + "\n")
+            assert json.loads(running.stdout.readline())["id"] == 1
+            running.send_signal(signal.SIGINT)
+            assert running.wait(20) == 0
+        finally:
+            running.kill()
+        assert (running.stdout.read(), running.stderr.read()) == ("", "Stopped\n")
 
 
 def test_ctrl_c_that_python_ignores_while_the_server_starts_ends_it(places):
