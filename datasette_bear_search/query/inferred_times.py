@@ -113,11 +113,11 @@ def _asking(
     :param tags: by the offsets of their words
     """
     others = {at: tag for at, tag in tags.items() if not start <= at < end}
-    said = "".join(f"{tag} " for _, tag in sorted([*others.items(), (start, kind)]))
+    order = "".join(f"{tag} " for _, tag in sorted([*others.items(), (start, kind)]))
     runs = (takewhile(lambda at: others[at].isupper(), it) for it in (others, reversed(others)))
     asking = frozenset(at for run in runs for at in run)
-    is_all = asking == others.keys() and (not others or bool(re.search("NOTE|WROTE|EDITED", said)))
-    return is_all or any(re.search(order, said) for order in _ORDERS), asking
+    is_all = asking == others.keys() and (not others or bool(re.search("NOTE|WROTE|EDITED", order)))
+    return is_all or any(re.search(known, order) for known in _ORDERS), asking
 
 
 def _tag(word: str) -> str:

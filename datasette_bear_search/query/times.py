@@ -109,15 +109,15 @@ def _patterns() -> tuple[tuple[str, bool], ...]:
 
 def _span(match: re.Match[str]) -> tuple[datetime, datetime]:
     """Return the latest span of this name that has begun, unless a year is said."""
-    said = {name: each for name, each in match.groupdict().items() if each}
+    groups = {name: each for name, each in match.groupdict().items() if each}
     today, unit_names = dates.today(), ("day", "week", "month", "year")
-    name, year, is_last = said.get("name", ""), int(said.get("year", 0)), "last" in said
-    if number := said.get("number"):
+    name, year, is_last = groups.get("name", ""), int(groups.get("year", 0)), "last" in groups
+    if number := groups.get("number"):
         count = int(number) if number.isdecimal() else _place(_NUMBERS, number)
-        unit = unit_names[_place(_UNITS, said["unit"]) - 1]
-        return dates.period(f"{count} {unit}s{' ago' if 'ago' in said else ''}")
-    if "day" in said:
-        return dates.period(f"{_place(_DAYS, said['day']) - 1} days ago")
+        unit = unit_names[_place(_UNITS, groups["unit"]) - 1]
+        return dates.period(f"{count} {unit}s{' ago' if 'ago' in groups else ''}")
+    if "day" in groups:
+        return dates.period(f"{_place(_DAYS, groups['day']) - 1} days ago")
     season = _place(_SEASONS, name)
     if first := 3 * season or _place(MONTHS, name):
         begin = datetime(year or today.year, first, 1)

@@ -31,7 +31,8 @@ from .offers import (
 )
 from .pasted import Pasted
 from .pasted import find as find_pasted
-from .words import MAX_NAMED, ContentWord, QueryWords, exists
+from .word_forms import exists
+from .words import MAX_NAMED, ContentWord, QueryWords
 
 # The weight of meaning in the blend, by the shape of the query; the rest is for words. On five test
 # collections, .7 is best on average for sentences and for one or two words, with little difference

@@ -62,13 +62,9 @@ def forms(
 
 def as_written(connection: sqlite3.Connection, text: str) -> list[str]:
     """Return a text as typed, as the notes write it, and in British or American spelling."""
-    sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
-    others = (
-        other
-        for other in regional.other_spellings(text)
-        if read_value(connection, sql, [fts5.quoted(other)])
-    )
-    return [text, *_respelled(connection, text), *others]
+    others = regional.other_spellings(text)
+    known = (it for it in others if exists(connection, fts5.quoted(it), if_broken=False))
+    return [text, *_respelled(connection, text), *known]
 
 
 def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
@@ -136,6 +132,15 @@ def _texts(connection: sqlite3.Connection, phrases: Sequence[str]) -> Iterator[s
     match = " OR ".join(map(fts5.quoted, phrases))
     rows = connection.execute(sql, [languages.in_languages(match, languages.present(connection))])
     return (text for (text,) in rows)
+
+
+def exists(connection: sqlite3.Connection, match: str, *, if_broken: bool) -> bool:
+    """Return whether a note matches an FTS5 expression, and ``if_broken`` if that fails."""
+    sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
+    try:
+        return bool(read_value(connection, sql, [match]))
+    except sqlite3.DatabaseError:
+        return if_broken  # the statement itself fails, and retrieve() handles that
 
 
 def _has_notes(

@@ -17,11 +17,12 @@ from ...query import fts5
 from ...query.fts5 import Terms, unique
 from ...query.parser import WORDS_OF_SENTENCES
 from ...query.query import Query
-from ...sqlite import read_value, sqlite3
+from ...sqlite import sqlite3
 from ...text import languages
 from ...text.folding import normalized, plain
 from . import spelling, word_forms
 from .offers import MAX_DOUBTFUL, contains
+from .word_forms import exists
 
 # The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
 # stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
@@ -268,15 +269,6 @@ def _has_forms(
 ) -> bool:
     forms = word_forms.forms(connection, searched, texts)
     return all(word_forms.note_counts(connection, forms).values())  # dell'università
-
-
-def exists(connection: sqlite3.Connection, match: str, *, if_broken: bool) -> bool:
-    """Return whether a note matches an FTS5 expression, and ``if_broken`` if that fails."""
-    sql = "select exists (select 1 from notes_fts where notes_fts match ?)"
-    try:
-        return bool(read_value(connection, sql, [match]))
-    except sqlite3.DatabaseError:
-        return if_broken  # the statement itself fails, and retrieve() handles that
 
 
 def _idf(having: int, notes: int) -> float:
