@@ -103,7 +103,7 @@ class _ChangeCounter:
     def changes(self) -> SourceChanges:
         with self._lock:
             is_counting = self._thread is not None and self._thread.is_alive()
-            if not is_counting and time.monotonic() >= self._next_check:
+            if not is_counting and (time.monotonic() >= self._next_check or self._is_outdated()):
                 # A daemon, so that a stopping server doesn't wait for a folder on a slow drive.
                 self._thread = threading.Thread(target=self._check, daemon=True)
                 self._thread.start()
@@ -111,6 +111,10 @@ class _ChangeCounter:
         if thread is not None:
             thread.join(SECONDS_TO_WAIT)
         return self._found
+
+    def _is_outdated(self) -> bool:
+        """Return whether a run has ended since; one at work changes the file again and again."""
+        return file_state(self._path) != self._state and not lock.is_busy(self._path)
 
     def _check(self) -> None:
         started = time.monotonic()

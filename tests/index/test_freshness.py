@@ -157,6 +157,21 @@ def test_a_watching_server_says_what_its_last_run_could_not_read(refused):
     assert "Full Disk Access" in unreadable.error
 
 
+def test_a_slow_count_is_taken_anew_once_a_run_has_ended(index_notes, library, monkeypatch):
+    path = index_notes(NOTES)
+    monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
+    monkeypatch.setattr(freshness, "SHARE_OF_TIME", 1e-9)  # any count is followed by a long pause
+    edit(library, "update ZSFNOTE set ZTITLE = 'Wombat' where ZTITLE = 'Soup'")
+    assert freshness.changes_since_indexing(path).changed == 1
+    with a_run_at_work(path):
+        path.touch()
+        edit(library, "update ZSFNOTE set ZTITLE = 'Koala' where ZTITLE = 'Roof'")
+        assert freshness.changes_since_indexing(path).changed == 1
+    assert freshness.changes_since_indexing(path).changed == 2
+    Library(path).index(library)
+    assert freshness.changes_since_indexing(path).changed == 0
+
+
 # While vectors are made
 
 

@@ -276,7 +276,10 @@ def hourly(path) -> tuple[str, Path]:
 
 @pytest.mark.datasette
 @pytest.mark.asyncio
-async def test_the_interval_and_the_last_error_are_shown_everywhere(index, journal, sidecar_path):
+async def test_the_interval_and_the_last_error_are_shown_everywhere(
+    index, journal, sidecar_path, monkeypatch
+):
+    monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
     path = journal("feed", note("Monday"))
     index(*hourly(path))
     assert re.search(r"^journal: Read every 1h, next on .*\d\.$", index("--list").output, re.M)
