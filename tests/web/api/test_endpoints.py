@@ -354,13 +354,16 @@ async def test_each_shape_is_described(datasette, path):
     answer = whole(described["paths"][SEARCH_PATH + path]["get"]["responses"]["200"])
     schemas = answer["content"]["application/json"]["schema"]["anyOf"]
     address = SEARCH_PATH + path.replace("{id}", "1")
-    for number, shape in enumerate(("objects", "array", "arrayfirst", "arrays", "object")):
-        body = (await get(datasette, f"{address}?_shape={shape}")).json()
+    queries = [f"_shape={shape}" for shape in ("objects", "array", "object")]
+    queries += ["_col=title", "_nocol=title&_shape=array", "_col=title&_shape=object"]
+    queries += ["_shape=arrayfirst", "_shape=arrays"]
+    for number, query in enumerate(queries):
+        body = (await get(datasette, f"{address}?{query}")).json()
         valid = [
             Draft202012Validator({**each, "components": described["components"]}).is_valid(body)
             for each in schemas
         ]
-        assert [*map(bool, valid)].index(True) == number, shape
+        assert valid.index(True) == number, query
 
 
 async def test_a_generated_client_searches(index, tmp_path):
@@ -384,7 +387,7 @@ USE_OF_CLIENT = """
 import sys
 from notes_client import Client
 from notes_client.api.default import note, search, similar, status, suggest
-from notes_client.models import SearchFacets, SearchMode, SearchSort
+from notes_client.models import PartialRow, SearchFacets, SearchMode, SearchShape, SearchSort
 
 client = Client(sys.argv[1])
 options = {"mode": SearchMode.KEYWORD, "field_facets": SearchFacets("1")}
@@ -395,6 +398,10 @@ print(note.sync(1, client=client).note.title)
 assert similar.sync(1, client=client).note.id == 1
 assert found.query.words == ["roof"] and found.facets and found.rows[0].passage
 assert status.sync(client=client).index.notes == 3
+[row] = search.sync(client=client, q="roof", field_col=["title"], field_size=1, **options).rows
+assert isinstance(row, PartialRow) and row.additional_keys == ["title"]
+arrays = search.sync(client=client, q="roof", field_shape=SearchShape.ARRAYS, **options)
+assert isinstance(arrays.rows[0], list)
 print(search.sync(client=client, q="roof", balance=7, sort=SearchSort.OLDEST).error.split()[0])
 """
 
