@@ -97,7 +97,11 @@ def remove_entry(app: str) -> None:
         else:
             content = json.loads(text)
             del content[key][ENTRY_NAME]
-            left = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+            if not content[key]:
+                del content[key]
+            left = json.dumps(content, indent=2, ensure_ascii=False) + "\n" if content else ""
+        if not left.strip():
+            return path.unlink()
     except (OSError, ValueError, KeyError, TypeError):
         raise ForeseenError(says) from None
     if backup := write(path, left):

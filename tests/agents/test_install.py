@@ -242,5 +242,12 @@ def test_our_entry_can_be_taken_out_again(home, app):
     install.remove_entry(app)
     text = path.read_text()
     assert "bear-mcp" not in text
-    assert ("[mcp_servers.other]" if is_toml else '"a": 1') in text
+    assert "[mcp_servers.other]" in text if is_toml else json.loads(text) == {"a": 1}
     assert list(install.entries()) == []
+
+
+@pytest.mark.parametrize("app", sorted(install.MCP_CLIENTS))
+def test_a_file_that_only_had_our_entry_is_removed(home, app):
+    bear_mcp("--install", app, "--yes")
+    install.remove_entry(app)
+    assert not install._settings_file(app).exists()
