@@ -115,7 +115,7 @@ async def test_the_example_of_the_status_has_the_fields_that_are_there(sample_in
     _, shown = json_examples()
     response = await Datasette([str(sample_index)]).client.get("/-/bear-search/status.json")
     status = response.json()
-    assert shown.keys() == status.keys()
+    assert [*shown] == [*status]
     for name in ("model", "vectors", "index"):
         assert shown[name].keys() == status[name].keys()
     assert shown["sources"][0].keys() == status["sources"][0].keys()
