@@ -161,7 +161,12 @@ def serve_stdio(library: AgentLibrary) -> None:
                         registry.get_embedder(model).warm_up()
                 await server.run(receive, send, server.create_initialization_options())
 
-    anyio.run(serve)
+    try:
+        anyio.run(serve)
+    except Exception as error:
+        while inner := getattr(error, "exceptions", ()):  # of the SDK's task groups
+            error = inner[0]
+        raise error from None
 
 
 _OF_A_PROMPT = ("title", "description", "arguments")

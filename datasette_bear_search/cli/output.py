@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -90,26 +91,36 @@ class Lines(str):
 class Command(click.Command):
     """A command whose errors, also those that click raises, can't control the terminal either."""
 
+    failure = click.ClickException  # what is raised if nothing more can be printed
+
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            if getattr(sys, name) is None:  # closed, and the next file would get its number
+                setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
         if isinstance(sys.stdout, io.TextIOWrapper):
             # In a pipe, Windows has an encoding that lacks most characters that notes have.
             sys.stdout.reconfigure(errors="replace")
-        with _printable_errors():
+        with _printable_errors(self.failure):
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _printable_errors():
+        with _printable_errors(self.failure):
             return super().invoke(ctx)
 
 
 @contextmanager
-def _printable_errors() -> Iterator[None]:
+def _printable_errors(failure: type[click.ClickException]) -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
         if not isinstance(error.message, Lines):
             error.message = printable(error.message)  # type: ignore[misc]
         raise
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        says = "There is no space left on the disk. Free some, then run this again."
+        raise failure(says) from None
 
 
 def progress(quiet: bool, what: str = "passages") -> Callable[[int, int], None]:

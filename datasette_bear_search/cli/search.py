@@ -42,6 +42,8 @@ class NotSearched(click.ClickException):
 class SearchCommand(output.Command):
     """A command with the search page's parameters as options, imported only when it is called."""
 
+    failure = NotSearched
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         own = super().get_params(ctx)
         return [*own[:2], *_page_options(), *own[2:]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -124,6 +125,20 @@ async def test_stdio_serves_the_older_protocol_too(indexed):
         assert len((await client.list_tools()).tools) == len(TOOLS)
         result = await client.call_tool("search_notes", {"query": "lentils"})
     assert result.structured_content["notes"][0]["title"] == "Lentil soup"
+
+
+async def test_the_server_ends_quietly_when_nobody_reads_its_answers(indexed):
+    reader, writer = os.pipe()
+    os.close(reader)
+    request = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    with open(writer, "wb") as closed:
+        ended = subprocess.run(
+            [sys.executable, "-m", "datasette", "bear-mcp", "--sidecar", str(indexed)],
+            input=f"{json.dumps(request)}\n".encode(),
+            stdout=closed,
+            stderr=subprocess.PIPE,
+        )
+    assert (ended.returncode, ended.stderr) == (1, b"")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search.cli import COMMANDS, LazyCommand, output
+from tests.support.bear_database import BearNote
 
 OURS = [command for name, command in cli.commands.items() if name.startswith("bear-")]
 # What a Datasette command, such as datasette --version, does with plugins' commands.
@@ -63,3 +65,22 @@ def test_a_command_of_the_group_answers_like_the_one_with_the_long_name():
     )
     assert (long.exit_code, long.output) == (short.exit_code, short.output)
     assert "none.db" in short.output
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk without space")
+@pytest.mark.parametrize(("command", "status"), [("bear-doctor", 1), ("bear-search", 2)])
+def test_a_full_disk_ends_a_command_with_one_line(command, status):
+    arguments = [sys.executable, "-m", "datasette", command, "--help"]
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True)
+    says = "Error: There is no space left on the disk. Free some, then run this again.\n"
+    assert (ended.returncode, ended.stderr) == (status, says)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs sh")
+@pytest.mark.parametrize("command", [("bear-search", "roof"), ("bear-index",)])
+def test_a_command_needs_none_of_the_standard_streams(command, index_notes):
+    path = str(index_notes([BearNote("# Roof")]))
+    arguments = [sys.executable, "-m", "datasette", *command, "--sidecar", path]
+    closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *arguments]
+    assert subprocess.run(closed).returncode == 0
