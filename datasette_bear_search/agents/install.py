@@ -120,16 +120,16 @@ def remember(path: Path) -> None:
     """Remember a bundle or a skill, which is where the person wanted it, for :func:`remembered`."""
     with suppress(OSError):
         _list_of_files().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _list_of_files().open("a", encoding="utf-8") as file:
-            file.write(f"{path}\n")
+        with _list_of_files().open("ab") as file:
+            file.write(os.fsencode(f"{path}\n"))
 
 
 def remembered() -> Iterator[Path]:
     """Yield the bundles and skills that were written, as far as they are there and still ours."""
     with suppress(OSError):
-        for line in dict.fromkeys(_list_of_files().read_text(encoding="utf-8").splitlines()):
+        for line in dict.fromkeys(_list_of_files().read_bytes().splitlines()):
             with suppress(OSError):
-                if b"bear-" in (path := Path(line)).read_bytes():
+                if b"bear-" in (path := Path(os.fsdecode(line))).read_bytes():
                     yield path
 
 

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 import click
 
-from ..notes import ForeseenError, printable, printable_json
+from ..notes import ForeseenError, printable, printable_json, storable_name
 from ..sqlite import sqlite3
 
 # Cells per line. Longer lines are hard to read, no matter how wide the window is.
@@ -116,6 +116,10 @@ def _printable_errors(failure: type[click.ClickException]) -> Iterator[None]:
         if not isinstance(error.message, Lines):
             error.message = printable(error.message)  # type: ignore[misc]
         raise
+    except UnicodeEncodeError as error:
+        found = storable_name(error.object[: error.end])[-40:]
+        says = f"An option or a path has bytes that aren't UTF-8: {printable(found)}"
+        raise failure(says) from None
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise

@@ -113,6 +113,12 @@ def test_install_writes_a_bundle_and_a_skill(home, tmp_path):
     assert text.startswith("---\nname: search-notes\ndescription: ")
 
 
+def test_a_bundle_can_have_any_name_and_is_found_again(home):
+    bundle = home / "notes\udcff.mcpb"
+    bear_mcp("--bundle", bundle, "--yes")
+    assert list(install.remembered()) == [bundle]
+
+
 def test_the_server_is_started_by_the_script_beside_this_python(home, monkeypatch, tmp_path):
     scripts = tmp_path / "Scripts"
     scripts.mkdir()

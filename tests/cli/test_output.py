@@ -19,6 +19,7 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index.file import database
 from datasette_bear_search.notes import ForeseenError, printable, printable_json, printable_lines
 from datasette_bear_search.sqlite import sqlite3
+from tests.support.bear_database import BearNote
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
 # Titles of windows (OSC 0), the clipboard (52), links (8), colors, overwritten text, other
@@ -185,6 +186,19 @@ def test_a_line_that_is_printed_stays_one_line(capsys):
     assert capsys.readouterr().out == "a b c[1md\n[1mbold[0m\nx\ty\n"
     output.echo("\x1b[1mbold\x1b[0m\x1b[2J\r", styled=True)
     assert capsys.readouterr().out == "\x1b[1mbold\x1b[0m[2J \n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("bear-mcp", "--hide-tag", "wet\udcff"), ("bear-service", "install", "--sidecar", "\udcff")],
+)
+def test_an_option_that_is_not_utf_8_is_named(command, monkeypatch, tmp_path, index_notes):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("DATASETTE_BEAR_SEARCH_SIDECAR", str(index_notes([BearNote("# Roof")])))
+    done = CliRunner().invoke(cli, command)
+    assert done.exit_code == 1
+    assert done.output.startswith("Error: An option or a path has bytes that aren't UTF-8: ")
+    assert r"\xff" in done.output
 
 
 def test_an_error_has_as_many_lines_as_we_gave_it():
