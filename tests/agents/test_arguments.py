@@ -86,13 +86,13 @@ async def test_a_number_out_of_range_is_changed_and_said(call, written, limit):
         ({"queries": list("abcdef")}, {"queries": list("abcde")}, "queries takes 5 at most: the"),
     ],
 )
-def test_an_unknown_choice_is_replaced_and_said(written, taken, notice):
+async def test_an_unknown_choice_is_replaced_and_said(written, taken, notice):
     read, [said] = read_arguments("search_notes", SCHEMAS["search_notes"], written)
     assert read | taken == read
     assert said.startswith(notice)
 
 
-def test_several_queries_may_be_sent_as_one():
+async def test_several_queries_may_be_sent_as_one():
     read, _ = read_arguments("search_notes", SCHEMAS["search_notes"], {"query": ["mice", "rats"]})
     assert (read["query"], read["queries"]) == ("", ["mice", "rats"])
 

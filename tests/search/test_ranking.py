@@ -208,7 +208,7 @@ async def test_one_of_the_words_of_a_question_is_not_enough(datasette, monkeypat
     assert (found["Productivity"], found["House"]) == (True, False)
 
 
-def test_a_word_that_most_notes_have_counts_beside_another_keyword(index_notes):
+async def test_a_word_that_most_notes_have_counts_beside_another_keyword(index_notes):
     notes = [
         BearNote(f"# Note {n}\n\nOn email {n}, and once more email.", created=day(n % 28 + 1))
         for n in range(220)
