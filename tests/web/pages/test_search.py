@@ -24,7 +24,7 @@ from datasette_bear_search.search.ranking import statement
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_database import BearFile, BearNote
 from tests.support.bear_libraries import day, edit
-from tests.support.client import answer, get, titles
+from tests.support.client import answer, get, page, titles
 from tests.support.datasettes import configured
 from tests.support.tiny_embedder import TINY, TinyEmbedder
 
@@ -62,6 +62,25 @@ def model(datasette, embedder):
         yield
     finally:
         registry.register(TINY, lambda: TinyEmbedder(TINY))
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("q=roof", "3 results"),
+        ("q=roof+tag:cabin", "1 result"),
+        ("q=before:2030", "6 results, newest first"),
+        ("source=bear", "6 results, newest first"),
+        ("source=bear&sort=oldest", "6 results"),
+        ("sort=title", "6 results"),
+        ("tag=cabin", "1 result"),
+        ("tag=nowhere", "0 results"),
+    ],
+)
+async def test_count_says_newest_first_only_where_it_is(datasette, query, count):
+    html = await page(datasette, query)
+    shown = re.search(r'id="bear-count">(.*?)</p>', html, re.DOTALL)[1]
+    assert " ".join(shown.split()) == count
 
 
 async def test_plugin_is_installed(datasette):
