@@ -258,6 +258,10 @@ async def test_the_nearest_notes_are_not_shown_as_results(datasette):
     assert html.index("No results for") < html.index('class="bear-card"')
 
 
+async def test_only_similar_meanings_were_looked_for_where_a_text_has_no_words(datasette):
+    assert "We also looked for similar meanings." in await page(datasette, "q=%EF%BF%BD")
+
+
 async def test_merely_near_notes_are_listed_below_found_ones(datasette):
     html = await page(datasette, "q=garden+beets+beans")
     found = int(re.search(r'id="bear-count">(\d+) results?</p>', html)[1])
