@@ -101,7 +101,7 @@ async def test_text_of_a_file_is_shown_below_its_name(datasette):
     [card] = await cards(datasette, "q=plumber&mode=keyword")
     assert '<span class="bear-heading">In &lt;scan&gt;.png</span>' in card
     note = (await datasette.client.get(re.search(r'href="([^"]+)"', card)[1])).text
-    assert '<h3 dir="auto">&lt;scan&gt;.png</h3>' in note
+    assert '<h2 dir="auto">&lt;scan&gt;.png</h2>' in note
 
 
 @pytest.mark.asyncio
