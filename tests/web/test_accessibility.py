@@ -88,6 +88,17 @@ def test_facets_are_menus_that_move_nothing(open_page, address):
         assert card.bounding_box() == before
 
 
+@pytest.mark.parametrize("width", [800, 1280])
+def test_only_the_selected_card_has_an_outline_in_forced_colors(open_page, address, width):
+    page = open_page(f"{address}/-/bear-search?q=cabin", width=width, forced_colors="active")
+    page.locator(".bear-card[aria-current]").wait_for()
+    styles = "cards => cards.map(card => getComputedStyle(card).%s).slice(0, 3)"
+    cards = page.locator("#bear-cards > .bear-card")
+    assert cards.evaluate_all(styles % "outlineStyle") == ["solid", "none", "none"]
+    lines = cards.evaluate_all(styles % "borderInlineStartWidth")
+    assert lines[1:] == ["0px", "0px"]
+
+
 @pytest.mark.parametrize("has_script", [True, False], ids=["JavaScript", "no JavaScript"])
 def test_a_person_narrows_by_facets_and_goes_back(open_page, address, has_script):
     page = open_page(f"{address}/-/bear-search?q=cabin", java_script_enabled=has_script)
