@@ -249,8 +249,9 @@
       if (document.activeElement === focused) return;
       const place = (card?.id && results.querySelector(`[id="${CSS.escape(card.id)}"]`)) || results;
       const candidates = [...place.querySelectorAll(focused.localName)];
-      results.tabIndex = -1;
-      (candidates.find(same) || results).focus({ preventScroll: true });
+      const list = part("bear-found") ?? results; // which has no box of its own in a wide window
+      list.tabIndex = -1;
+      (candidates.find(same) || list).focus({ preventScroll: true });
     };
   }
 

@@ -347,6 +347,15 @@ def test_the_focused_element_keeps_the_focus(page, search):
     expect_focus_on(page, focused)
 
 
+def test_the_list_has_the_focus_if_the_focused_card_is_gone(page, search):
+    search("?q=composting+toilet")
+    page.locator(".bear-card .bear-title").nth(1).focus()
+    page.evaluate("document.querySelector('#bear-q').value = 'zxqvwk'")
+    page.evaluate("document.querySelector('.bear-form').requestSubmit()")
+    page.wait_for_url("**?q=zxqvwk")
+    page.wait_for_function("document.activeElement.closest('#bear-results')")
+
+
 @pytest.mark.datasette
 def test_opened_details_stay_open(page, search):
     search("?q=cabi")
