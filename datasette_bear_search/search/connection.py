@@ -26,8 +26,6 @@ PAGE_CACHE = 16_000
 @contextmanager
 def open_sidecar(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the index file at ``path`` read-only, with our SQL functions, or raise SidecarError."""
-    # Datasette turns these on. With a damaged index, they would print the query and our code.
-    sqlite3.enable_callback_tracebacks(False)
     with closing(database.connect(path)) as connection:
         database.require_current(connection)
         register(connection)
@@ -44,6 +42,9 @@ def register(connection: sqlite3.Connection) -> None:
 
 def register_embed(connection: sqlite3.Connection) -> None:
     """Add ``embed(text)`` and the functions of the search to a connection to an index file."""
+    # Datasette turns these on. If an index is damaged or a search takes too long, they would print
+    # the query and our code.
+    sqlite3.enable_callback_tracebacks(False)
 
     def embed(text: Any) -> bytes | None:
         """Return the text's vector from the index file's model: float32, of unit length."""

@@ -12,6 +12,7 @@ from datasette.app import Datasette
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.index.file import database as index_file
+from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day
 from tests.support.client import get
@@ -286,3 +287,13 @@ async def test_the_database_page_lists_stored_queries(index):
     html = (await get(Datasette([str(path)]), f"/{path.stem}")).text
     assert f'href="/{path.stem}/bear_search"' in html
     assert f'href="/{path.stem}/bear_similar"' in html
+
+
+async def test_a_function_that_fails_prints_no_traceback(index, capfd):
+    sqlite3.enable_callback_tracebacks(True)  # as Datasette does when it is imported
+    datasette = Datasette([str(index("--no-semantic"))])
+    with pytest.raises(sqlite3.OperationalError):
+        await datasette.get_database("notes").execute(
+            "select decay('2024-01-01', 'days')", log_sql_errors=False
+        )
+    assert capfd.readouterr().err == "decay: the half-life must be days, not 'days'\n"
