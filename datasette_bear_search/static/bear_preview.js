@@ -51,8 +51,10 @@
     if (own !== underWay || html === notes.get(url)) return;
     html = notes.get(url);
     pane.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
-    const passage = pane.querySelector("#passage");
-    pane.scrollTop = passage ? passage.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 4 : 0;
+    pane.scrollTop = 0;
+    const start = pane.querySelector("#passage")?.getBoundingClientRect().top - pane.getBoundingClientRect().top;
+    // A passage that is in sight below the title needs no scrolling, which would cut the title.
+    if (start > pane.clientHeight / 2) pane.scrollTop = start - pane.clientHeight / 4;
     document.dispatchEvent(new Event("bear-note"));
   }
 

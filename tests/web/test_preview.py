@@ -9,7 +9,10 @@ from playwright.sync_api import expect
 
 from datasette_bear_search.search.results.marks import MarkedText
 from datasette_bear_search.web.pages.cards import LEAD, lead
+from tests.support.bear_database import BearNote
+from tests.support.bear_libraries import bear_library
 from tests.support.chromium import needs_chromium
+from tests.support.datasettes import indexed, served
 from tests.support.marks import with_marks
 
 SEARCH = "/-/bear-search"
@@ -96,6 +99,23 @@ def test_a_note_opens_at_the_file_that_has_the_words(open_page, address):
     page.locator(".bear-title").first.click()
     page.wait_for_url("**/note/**#passage")
     expect(page.locator(".bear-attachments mark")).to_be_in_viewport()
+
+
+def test_a_note_is_shown_from_its_title_or_at_a_passage_further_down(open_page, tmp_path):
+    rest = "\n\n".join(f"{number}. {'Something else. ' * 30}" for number in range(40))
+    long = f"{rest}\n\nThe walnut tree was planted here.\n\n"
+    high = f"{'A title of several lines ' * 6}\n#tree\n\nA walnut.\n\n{rest}"
+    notes = [BearNote(f"# {text}") for text in (f"Far\n\n{long}{rest}", high, f"End\n\n{long}")]
+    sidecar = indexed(bear_library(tmp_path / "database.sqlite", notes), "--no-semantic")
+    with served(sidecar) as address:
+        page = open_page(f"{address}{SEARCH}?q=walnut")
+        for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp", "ArrowDown"):
+            page.keyboard.press(key)
+            title = page.locator("[aria-current] .bear-title").inner_text()
+            expect(preview(page)).to_have_text(title)
+            expect(page.locator("#bear-preview mark").last).to_be_in_viewport()
+            if title.startswith("A title"):
+                expect(preview(page)).to_be_in_viewport(ratio=1)
 
 
 def test_a_click_beside_the_title_selects_and_one_on_it_opens(open_page, address):
