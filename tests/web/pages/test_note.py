@@ -129,6 +129,12 @@ async def test_a_note_is_shown_with_what_belongs_to_it(serve, path):
     assert found["Open in Bear"].startswith("bear://x-callback-url/open-note?id=")
 
 
+async def test_a_tag_begins_with_its_sign_below_a_title_from_right_to_left(serve, path):
+    html = await main(serve(BearNote("# שלום", tags=("cabin",))), path("שלום"))
+    [tag] = re.findall(r'<a class="bear-tag"([^>]*)>#cabin</a>', html)
+    assert 'dir="auto"' in tag
+
+
 async def test_the_json_has_the_whole_note(serve, path, ask):
     datasette = serve(ROOF, STOVE)
     data = await answer(datasette, path("Cabin roof"))
