@@ -124,6 +124,17 @@ def test_the_passage_is_in_view_without_javascript(chromium, responses, width):
     context.close()
 
 
+def test_a_printed_table_has_all_columns(chromium, responses):
+    row = f"|{' some_long_value |' * 12}\n"
+    path, found = responses(BearNote(f"# Log\n\n## Storm\n\n{row}|{'---|' * 12}\n{row}"))
+    context = chromium.new_context(viewport={"width": 794, "height": 1123})
+    page, _ = open_page(context, path, found)
+    page.emulate_media(media="print")
+    width = page.locator(".bear-table").evaluate("e => [e.scrollWidth, e.clientWidth]")
+    assert width[0] == width[1]
+    context.close()
+
+
 def test_hebrew_begins_at_the_right(chromium, responses):
     path, found = responses(BearNote(LONG))
     context = chromium.new_context()
