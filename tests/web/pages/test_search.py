@@ -64,6 +64,15 @@ def model(datasette, embedder):
         registry.register(TINY, lambda: TinyEmbedder(TINY))
 
 
+@pytest.mark.parametrize("path", ["/-/bear-search", "/-/bear-search/note/1"])
+async def test_no_text_in_the_box_makes_an_address_that_a_server_refuses(datasette, path):
+    html = (await get(datasette, path)).text
+    length = int(re.search(r'<input [^>]*id="bear-q"[^>]* maxlength="(\d+)"', html)[1])
+    # uvicorn refuses requests of 64 KiB and more with a page that says only that.
+    assert len(urlencode({"q": "学" * length})) < 2**16 - 2**12
+    assert "Only the first 1,000 characters" in await page(datasette, q="a " * (length // 2))
+
+
 @pytest.mark.parametrize(
     ("query", "count"),
     [
