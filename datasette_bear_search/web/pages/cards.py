@@ -200,6 +200,7 @@ def _in_lines(text: MarkedText) -> Markup:
     """Return marked text as HTML; where lines are run together, a dot stands between them."""
     *lines, last = text.html(KINDS).split("\n")
     ended = (
-        line if _MARKS_END.sub("", line).endswith(_LINE_ENDS) else f"{line}{_DOT}" for line in lines
+        line if not line or _MARKS_END.sub("", line).endswith(_LINE_ENDS) else f"{line}{_DOT}"
+        for line in lines
     )
     return Markup("\n".join([*ended, last]))

@@ -210,8 +210,10 @@ def test_a_new_note_has_the_words_as_its_title(text, kind, url):
 async def test_lines_that_are_run_together_have_a_dot_between_unless_a_sign_ends_them(
     write, bear_index, sidecar_path
 ):
-    write(BearNote("# Sheds\n\n- a shelf\n- an **alarm**\n\nSweep it.\n\nTwice."))
+    code = "```\nopen\n\nclose\n```"
+    write(BearNote(f"# Sheds\n\n- a shelf\n- an **alarm**\n\nSweep it.\n\nTwice.\n\n{code}"))
     bear_index()
     [first, *_] = await cards(Datasette([str(sidecar_path)]), "q=alarm&mode=keyword")
     end = '<span class="bear-line"></span>\n'
     assert f"a shelf · an <mark>alarm</mark>{end}Sweep it.\nTwice." in first
+    assert f"open{end}\nclose" in first  # not a second dot for the empty line
