@@ -137,6 +137,7 @@ def test_the_keyboard_reaches_results_past_closed_menus(open_page, address):
         page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "bear-title"
     assert page.locator(".bear-time svg a").first.get_attribute("tabindex") == "-1"
+    assert "figure" not in page.locator("main").aria_snapshot()
 
 
 @pytest.mark.parametrize(
