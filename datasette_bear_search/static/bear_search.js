@@ -524,7 +524,9 @@
   }
 
   function isElsewhere(event) {
-    return hasModifier(event) || event.isComposing || document.querySelector("dialog[open]");
+    // Safari ends a composition before the key that ends it, which has this code.
+    const isComposing = event.isComposing || event.keyCode === 229;
+    return hasModifier(event) || isComposing || document.querySelector("dialog[open]");
   }
 
   function hasModifier(event) {

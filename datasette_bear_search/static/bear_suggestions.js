@@ -140,7 +140,7 @@
   });
 
   box.addEventListener("keydown", (event) => {
-    if (event.isComposing || event.ctrlKey || event.metaKey) return;
+    if (event.isComposing || event.keyCode === 229 || event.ctrlKey || event.metaKey) return; // 229: in Safari
     if (event.key === "ArrowDown" && !offered && (event.altKey || !box.value)) {
       event.preventDefault();
       ask(true);

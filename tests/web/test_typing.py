@@ -565,6 +565,24 @@ def test_enter_without_a_choice_searches_for_what_was_typed(page, search):
     assert not page.locator("#bear-suggestions").is_visible()
 
 
+@pytest.mark.parametrize("isComposing", [True, False], ids=["Chromium", "Safari"])
+def test_enter_that_ends_a_composition_neither_opens_nor_chooses(page, search, isComposing):
+    search()
+    type_text(page, "slugs")
+    expect_first(page, "What the slugs taught me")
+    page.wait_for_function("document.querySelector('.bear-card[aria-current]')")
+    key = {"key": "Enter", "keyCode": 229, "isComposing": isComposing, "cancelable": True}
+    press = "(box, key) => box.dispatchEvent(new KeyboardEvent('keydown', {...key, bubbles: true}))"
+    box = page.locator("#bear-q")
+    assert box.evaluate(press, key)  # the key is left to the input method
+    type_text(page, " #ga")
+    assert options(page)
+    page.keyboard.press("ArrowDown")
+    assert box.evaluate(press, key)
+    assert box.input_value() == "slugs #ga"
+    assert page.evaluate("window.isTheSamePage")
+
+
 def test_escape_closes_the_suggestions_and_leaves_the_text(page, search):
     search()
     type_text(page, "tag:ca")
