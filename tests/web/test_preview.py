@@ -90,6 +90,15 @@ def test_actions_under_the_mouse_dont_cover_why_a_note_was_found(open_page, addr
     card.locator(".bear-badge").last.hover(timeout=3_000)  # for its ranks
 
 
+@pytest.mark.parametrize("number", [0, 2], ids=["selected", "another"])
+def test_actions_under_the_mouse_are_not_mixed_with_the_title(open_page, address, number):
+    page = open_page(f"{address}{SEARCH}?q=cabin")
+    card = page.locator(".bear-card").nth(number)
+    card.hover()
+    color = "e => getComputedStyle(e).backgroundColor"
+    assert card.locator(".bear-actions").evaluate(color) == card.evaluate(color)
+
+
 def test_a_note_opens_at_the_file_that_has_the_words(open_page, address):
     page = open_page(f"{address}{SEARCH}?q=harbourview")
     page.set_viewport_size({"width": 1280, "height": 420})
