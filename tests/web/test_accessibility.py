@@ -126,7 +126,7 @@ def test_a_bar_of_the_histogram_narrows_to_its_time(open_page, address):
     # Click near the top of the column, because a bar of one note is too low to hit.
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 3)
     page.wait_for_url("**modified_after=**")
-    assert page.locator(".bear-chip").first.inner_text().startswith(f"Modified {name}")
+    assert page.locator(".bear-chip").first.inner_text().startswith(f"modified {name}")
     assert page.locator(".bear-count").inner_text().split()[0] == notes
 
 

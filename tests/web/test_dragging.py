@@ -50,7 +50,7 @@ def drag(page, first: int, last: int) -> None:
 
 def expect_narrowed(page, after: str, before: str, notes: int) -> None:
     page.wait_for_url(f"**modified_after={after}&modified_before={before}**")
-    page.get_by_text(f"Modified {period_name(after)} – {period_name(before)}").wait_for()
+    page.get_by_text(f"modified {period_name(after)} – {period_name(before)}").wait_for()
     assert page.locator(".bear-count").inner_text().split()[0] == str(notes)
 
 
@@ -69,7 +69,7 @@ def test_dragging_over_bars_searches_their_time(open_histogram, address, way, sc
     assert page.evaluate("window.isTheSamePage")
     page.go_back()
     page.wait_for_url("**?q=cabin")
-    page.get_by_text(f"Modified {period_name(found[1][0])} – ").wait_for(state="detached")
+    page.get_by_text(f"modified {period_name(found[1][0])} – ").wait_for(state="detached")
     page.wait_for_function("!document.querySelector('[inert]')")
     assert months(page) == found
 

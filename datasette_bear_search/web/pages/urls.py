@@ -164,12 +164,12 @@ def _date_chips(urls: Urls, row: Filter) -> Iterator[LabeledUrl]:
     after, before = (urls.value(name) for name in row.parameters)
     removed = urls.search(drop=(*OF_ONE_LIST, *row.parameters))
     if after and after == before:
-        yield LabeledUrl(f"{row.title} {period_name(after)}", removed)
+        yield LabeledUrl(f"{row.name} {period_name(after)}", removed)
     elif after and before:
-        yield LabeledUrl(f"{row.title} {period_name(after)} – {period_name(before)}", removed)
+        yield LabeledUrl(f"{row.name} {period_name(after)} – {period_name(before)}", removed)
     elif after or before:
         word = "since" if after else "until"
-        yield LabeledUrl(f"{row.title} {word} {period_name(after or before)}", removed)
+        yield LabeledUrl(f"{row.name} {word} {period_name(after or before)}", removed)
 
 
 @lru_cache(1000)
