@@ -244,7 +244,9 @@
     const focused = document.activeElement;
     if (!results.contains(focused) || focused === results) return () => {};
     const card = focused.closest("[id]");
-    const same = (other) => other.className === focused.className && other.textContent === focused.textContent;
+    // The number beside a value of a filter changes.
+    const nameOf = (link) => (link.querySelector(".bear-value") ?? link).textContent;
+    const same = (other) => other.className === focused.className && nameOf(other) === nameOf(focused);
     return () => {
       if (document.activeElement === focused) return;
       const place = (card?.id && results.querySelector(`[id="${CSS.escape(card.id)}"]`)) || results;

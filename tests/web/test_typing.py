@@ -347,6 +347,20 @@ def test_the_focused_element_keeps_the_focus(page, search):
     expect_focus_on(page, focused)
 
 
+def test_a_chosen_value_of_a_filter_keeps_the_focus(page, search):
+    search("?q=cabin")
+    page.locator("#bear-menu-tag > summary").click()
+    choice = page.locator("#bear-menu-tag .bear-choice:visible").first
+    value = choice.locator(".bear-value").inner_text()
+    choice.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**tag=**")
+    page.locator(".bear-choice[aria-current]").wait_for()
+    focused = "document.activeElement.querySelector('.bear-value')?.textContent"
+    page.wait_for_function("document.activeElement !== document.body")
+    assert page.evaluate(focused) == value
+
+
 def test_the_list_has_the_focus_if_the_focused_card_is_gone(page, search):
     search("?q=composting+toilet")
     page.locator(".bear-card .bear-title").nth(1).focus()
