@@ -24,9 +24,9 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 SIDECAR_VARIABLE = "DATASETTE_BEAR_SEARCH_SIDECAR"
-# Seconds that a writer waits for others' reads, and a reader, as Datasette's do, for commits, which
-# locked the file for .1 s at most, and for .6 % of a run's time.
-BUSY_SECONDS, READ_BUSY_SECONDS = 30.0, 5.0
+# Seconds that a writer waits for others' reads, and a reader for commits. Those locked the file for
+# .1 s at most, and for .6 % of a run's time, but SQLite retries only now and then.
+BUSY_SECONDS, READ_BUSY_SECONDS = 30.0, 10.0
 # Seconds before people are told that the index is locked. A commit takes less.
 LOCK_SECONDS = 0.5
 # In KiB. Four indexes have keys in random order, so their pages are needed again and again.
@@ -291,6 +291,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         connection.rollback()
         raise
     connection.commit()
+
+
+def wait_for_writers(connection: sqlite3.Connection) -> None:
+    """Make a connection of Datasette's, which gives up after five seconds, wait as ours do."""
+    connection.execute(f"pragma busy_timeout = {round(READ_BUSY_SECONDS * 1000)}")
 
 
 # --- metadata

@@ -70,6 +70,7 @@ def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> 
     if not index_file.is_sidecar_connection(connection):
         other_databases.register(datasette, connection)
         return
+    index_file.wait_for_writers(connection)
     search_connection.register_embed(connection)
     if not vectors.load_extension(connection):
         vectors.hide_passage_index(connection)
