@@ -134,7 +134,7 @@ setup(
         PYSQLITE3,
         "py3langid>=0.4",
         "pyspellchecker>=0.8",  # its dictionaries
-        "pystemmer>=3",
+        "pystemmer>=3.1",  # Czech, Persian and Polish
         "python-dateutil",
         "pyyaml",
         "rapidfuzz",
