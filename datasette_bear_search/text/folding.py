@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 # Increase this when one of the functions returns another text.
-RULES = 4
+RULES = 5
 
 # Letters whose plain form is neither in Unicode's data nor in their names.
 _PLAIN = {
@@ -49,14 +49,19 @@ _ACCENTS = re.compile("(?<=[a-z\u0370-\u03ff])[\u0300-\u036f]+")
 # Symbols that stand for letters: the radicals of a PDF's Chinese, and squares such as ㎏ and ㌔.
 _LETTERS = re.compile("[\u2e80-\u2fdf\u3300-\u33ff]")
 _APOSTROPHES = re.compile("[\u02b9-\u02bf\u02c8]")
-# Inside words: a joiner of letters (but not of emoji), and Catalan's dot.
-_INVISIBLE = re.compile("\u200d(?=\\w)|(?<=[lL])\u00b7(?=[lL])")
+# Inside words: a joiner of letters (but not of emoji), Catalan's dot, and the letter that is as
+# often written as a hamza above the one before, or left out: خانه‌ی, خانهٔ.
+_INVISIBLE = re.compile("\u200d(?=\\w)|(?<=[lL])\u00b7(?=[lL])|(?<=ه\u200c)ی\\b")
 _WORD_JOINER = "\u2060"
 # A nasal before a letter of its place in the mouth, or a dot above instead: हिन्दी, हिंदी.
 _NASAL = re.compile("ङ्(?=[क-घ])|ञ्(?=[च-झ])|ण्(?=[ट-ढ])|न्(?=[त-ध])|म्(?=[प-भ])")
-_VIRAMA, _MOON, _DOT = "्ँं"
-# The blank after the prefix of a Persian verb, and before a plural's ending.
-_PERSIAN_BLANK = re.compile(r" (?:(?<=\bمی )|(?<=\bنمی ))(?=\w)| (?<=\w )(?=هایی?\b)")
+_VIRAMA, _DOT = "्ं"
+# The moon, and the vowel that English has in "doctor": डॉक्टर, डाक्टर.
+_HINDI = {"ँ": _DOT, "ॉ": "ा", "ऑ": "आ"}
+# The blank after the prefix of a Persian verb, before a plural's ending, and before that letter.
+_PERSIAN_BLANK = re.compile(
+    r" (?:(?<=\bمی )|(?<=\bنمی ))(?=\w)| (?<=\w )(?=هایی?\b)| (?<=ه )(?=ی\b)"
+)
 
 
 class Normalized(NamedTuple):
@@ -154,8 +159,8 @@ def _normal(character: str) -> str:
         return ""
     if _APOSTROPHES.match(character):
         return "'"
-    if character == _MOON:
-        return _DOT
+    if character in _HINDI:
+        return _HINDI[character]
     if kind == "Nd":
         return str(unicodedata.decimal(character))
     if kind[0] not in "LN" and not _LETTERS.match(character):

@@ -34,6 +34,7 @@ INFLECTED = [
     ("sv", "# Stugan\n\nVi har målat den gamla båten vid sjön och lagat taket.", "båtar"),
     ("en", "# The shed\n\nWe have been painting the shed near the old orchard.", "sheds"),
     ("ru", "# Дача\n\nМы купили старую книгу в маленьком магазине у реки.", "книги"),
+    ("fa", "# باغچه\n\nگربهٔ همسایه هر شب در باغچهٔ ما می‌خوابد.", "گربه‌هایی"),
 ]
 LIBRARY = [BearNote(text, created=day(n + 1)) for n, (_, text, _) in enumerate(INFLECTED)]
 # A language, a note in it, words inside what FTS5 takes for a single word, and words not in it.
@@ -278,7 +279,7 @@ def test_doctor_says_which_share_of_notes_the_model_was_not_made_for(index_notes
     path = index_notes(LIBRARY)
     edit(path, FOREIGN, '["de", "sv"]')
     [finding] = (each for each in doctor.examine(path)["Index"] if each.name == "languages")
-    assert "22% of the notes" in finding.says
+    assert "20% of the notes" in finding.says
     assert "(de, sv)" in finding.says
     assert "--model intfloat/multilingual-e5-small" in finding.mend
 
