@@ -24,10 +24,6 @@ from . import spelling, word_forms
 from .offers import MAX_DOUBTFUL, contains
 from .word_forms import exists
 
-# The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
-# stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
-MAIN_LANGUAGE_SHARE = 0.05
-
 # A word in more than this share of the notes is treated as a stop word. Such words say little in
 # any language and make searches slow. Among few notes the share isn't meaningful.
 COMMON_SHARE = 0.5
@@ -244,7 +240,8 @@ def _languages(
     main = next((language for language in shares if language in languages.STOP_WORDS), "en")
     likely = languages.likely(terms.words, present)
     stop_words = languages.STOP_WORDS[likely or main]
-    mains = [language for language in present if shares.get(language, 1) >= MAIN_LANGUAGE_SHARE]
+    least = metadata.MAIN_LANGUAGE_SHARE
+    mains = [language for language in present if shares.get(language, 1) >= least]
     chosen = [likely] if likely else mains
     others = [language for language in present if language not in chosen and language != "en"]
     with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too

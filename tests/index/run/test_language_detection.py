@@ -44,3 +44,36 @@ def test_without_room_to_unpack_the_model_the_error_says_so(monkeypatch):
     monkeypatch.setattr("py3langid.langid.LanguageIdentifier.from_model_file", full)
     with pytest.raises(ForeseenError, match="No space left on device"):
         language_detection._model()
+
+
+# Both may be in a related language, too.
+UNCERTAIN = {
+    "da": "Naboens hunde\nNaboens hunde gør om natten.",
+    "ru": "Борщ\nСвёкла, капуста, говядина, укроп. Варить два часа.",
+}
+
+
+@pytest.mark.parametrize(("language", "text"), UNCERTAIN.items())
+def test_an_uncertain_text_is_in_the_likely_language_of_the_notes_around_it(language, text):
+    certain = {
+        "da": "Trykket i fyret faldt under en bar. Jeg åbnede ventilen og udluftede radiatorerne.",
+        **SENTENCES,
+    }
+    assert detect([text]) == [None]
+    assert detect([text], ["de", language]) == [language]
+    assert detect([text], ["de", "es"]) == [None]
+    assert detect([text, certain[language], certain["de"]]) == [language, language, "de"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("bn", "ইলিশ মাছ, সর্ষে, কাঁচা লঙ্কা। বিশ মিনিট ভাপে।"),
+        ("cy", "Mae cŵn y cymdogion yn cyfarth yn y nos."),
+        ("is", "Hundar nágrannans gelta á nóttunni."),
+        ("ka", "მეზობლის ძაღლები ღამით ყეფენ."),
+        ("sw", "Mashine ya kahawa imeharibika, dhamana hadi Septemba."),
+    ],
+)
+def test_languages_without_a_stemmer_are_told_from_those_with_one(language, text):
+    assert detect([text]) == [language]
