@@ -15,7 +15,7 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -58,7 +58,8 @@ UNSPACED = (
 _LETTERS = re.compile("[\u0e01-\u0ede\u1000-\u109f\u1780-\u17d3]")
 # Language → characters that none of the others has. Chinese has none of its own.
 UNSPACED_LANGUAGES = {
-    "ja": "[\u3041-\u30ff]", "ko": "[\uac00-\ud7a3]", "th": "[\u0e01-\u0e4e]", "zh": "",
+    "ja": "[\u3041-\u30ff]", "ko": "[\uac00-\ud7a3]", "th": "[\u0e01-\u0e4e]",
+    "lo": "[\u0e81-\u0ede]", "my": "[\u1000-\u109f]", "km": "[\u1780-\u17d3]", "zh": "",
 }  # fmt: skip
 # Vowel signs and the like inside words, which Python's \w doesn't match.
 _MARKS = (
@@ -87,6 +88,12 @@ TONAL = "vi"
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _TONES = 0xE000 - 0x0300  # from an accent to a letter for private use
 
+# Hebrew, which joins "and", "the", "in", "to", "from", "that" and "as" to the next word, one or two
+# of them. Two letters are too few to tell that the ones before them are such a particle.
+WITH_PARTICLES = "he"
+_PARTICLES = ["".join(each) for n in (0, 1, 2) for each in product("והבלמשכ", repeat=n)]
+_MIN_LEFT = 3
+
 # Increase this when ``indexed_note`` returns other words for a text.
 _RULES = 8
 # Words whose stems are cached, which takes some megabytes.
@@ -104,6 +111,11 @@ class Word(NamedTuple):
 def is_unspaced(text: str) -> bool:
     """Return whether a text has characters of scripts without spaces between words."""
     return not text.isascii() and bool(re.search(f"[{UNSPACED}]", text))
+
+
+def is_stemmed(language: str) -> bool:
+    """Return whether a language's words need no other forms than the index has of them."""
+    return language in SNOWBALL or language in UNSPACED_LANGUAGES or language in ("en", TONAL)
 
 
 def is_word(text: str) -> bool:
@@ -204,6 +216,13 @@ def _indexed_form(token: str, language: str | None) -> str:
         return in_one_spelling(without_accents(token))
     # The stemmers know letters such as æ and ł, so accents go last.
     return without_accents(_stem(token.lower(), language))
+
+
+def with_particles(word: str) -> list[str]:
+    """Return a Hebrew word with the particles that may be joined to it, in place of its own."""
+    own = (n for n in (1, 2) if word[:n] in _PARTICLES and len(word) - n >= _MIN_LEFT)
+    roots = [word, *(word[n:] for n in own)]
+    return [particles + root for root in roots for particles in _PARTICLES]
 
 
 @lru_cache(CACHED_STEMS)

@@ -284,6 +284,36 @@ def test_doctor_says_which_share_of_notes_the_model_was_not_made_for(index_notes
     assert "--model intfloat/multilingual-e5-small" in finding.mend
 
 
+# A language without a stemmer, a note in it, and another form of one of its words.
+UNSTEMMED = [
+    ("bg", "# Колело\n\nСмених веригата на колелото и накладките на спирачката.", "спирачки"),
+    ("bn", "# নদী\n\nনৌকার মাঝি আমাদের গ্রামের গল্প বলেছেন।", "গ্রামটি"),
+    ("he", "# הנסיעה\n\nנסענו ברכבת אל הכפר הישן ליד הנהר.", "לרכבת"),
+    ("is", "# Ferðin\n\nVið gengum yfir jökulinn og sváfum í skálanum um nóttina.", "jökull"),
+    ("ka", "# ეზო\n\nმეზობლის კედელი ჩამოინგრა და ქვები ეზოში ყრია.", "მეზობლები"),
+    ("uk", "# Ремонт\n\nТесляр замінив сходинки на ґанку нашого будинку.", "сходинками"),
+]
+
+
+@pytest.mark.parametrize(("language", "note", "form"), UNSTEMMED, ids=[it[0] for it in UNSTEMMED])
+def test_a_word_of_a_language_without_a_stemmer_is_found_by_its_beginning(
+    index_notes, language, note, form
+):
+    path = index_notes([*LIBRARY, *(BearNote(text) for _, text, _ in UNSTEMMED)], "--no-semantic")
+    with open_sidecar(path) as connection:
+        response = search(connection, read_request({"q": [form], "mode": ["keyword"]}))
+    assert [hit.title for hit in response] == [title_of(note)]
+    assert response.hits[0].snippet.spans
+    assert response.notices == ()
+
+
+@pytest.mark.parametrize("typed", ["будова", "будівля", "ґанок", "Schubkarre", "loja-forte"])
+def test_other_words_with_the_same_beginning_stay_apart(index_notes, typed):
+    notes = [BearNote(text) for language, text, _ in UNSTEMMED if language == "uk"]
+    german = BearNote("# Werkzeug\n\nDie alten Werkzeuge und die Schubladen in unserem Keller.")
+    assert titles(index_notes([*notes, german], "--no-semantic"), f"{typed} ") == []
+
+
 # A language's word with accents, another form of it in a note, and what people type.
 TYPED_PLAINLY = [
     ("pt", "As transformações e a transformação do plano antigo.", "transformacao"),

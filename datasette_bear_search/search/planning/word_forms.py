@@ -27,6 +27,11 @@ from ...text import folding, languages, regional
 # Notes with a form to look at before it counts as one that no note of its language has.
 MAX_FOREIGN = 1000
 
+# In languages without a stemmer, words with a common beginning of MIN_ROOT letters or more, and at
+# most MAX_ENDING letters after it, are forms of one word. Of 177 such pairs in notes in eight
+# languages, 7 aren't; of 39 with three letters in common, half. The most frequent are looked for.
+MIN_ROOT, MAX_ENDING, MAX_INFLECTED = 4, 3, 20
+
 # Letters of a word that notes may have in parts, and notes to read to see it or a number.
 MIN_JOINED, MAX_JOINED = 2, 24
 MAX_TEXTS = 50
@@ -53,11 +58,38 @@ def forms(
             others = (it for it in found if _has_notes(connection, languages.TONAL, it, "is not"))
             return [tonal, *others]
     for language in searched:
-        for form in (form for each in texts for form in languages.forms(each, [language])):
+        own = texts
+        if not languages.is_stemmed(language):
+            own = [form for each in texts for form in _inflected(connection, each, language)]
+        for form in (form for each in own for form in languages.forms(each, [language])):
             is_new = len(languages.distinct([*found, form])) > len(found)
             if is_new and _has_notes(connection, language, form):
                 found.append(form)
     return found
+
+
+def _inflected(connection: sqlite3.Connection, text: str, language: str) -> list[str]:
+    """Return the notes' words that may be a word of a language without a stemmer in other forms."""
+    word = folding.normalized(text).lower()
+    if not languages.WORD.fullmatch(word):
+        return []
+    sql = f"""
+    select term from {WORD_VOCABULARY}
+    where term >= :root and term < :root || char(0x10ffff)
+      and length(:root) >= {MIN_ROOT} and length(term) <= :longest
+    order by doc desc, term limit {MAX_INFLECTED}
+    """
+    values = {"root": _root(word, len(word)), "longest": len(word) + MAX_ENDING}
+    terms = [term for (term,) in connection.execute(sql, values)]
+    found = [term for term in terms if term.startswith(_root(word, len(term)))]
+    if language == languages.WITH_PARTICLES:
+        found += sorted(written(connection, languages.with_particles(word)))
+    return found
+
+
+def _root(word: str, letters: int) -> str:
+    """Return the beginning that a word must have in common with one of so many letters."""
+    return word[: max(MIN_ROOT, letters - MAX_ENDING)]
 
 
 def as_written(connection: sqlite3.Connection, text: str) -> list[str]:

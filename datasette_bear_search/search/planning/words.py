@@ -134,7 +134,8 @@ class QueryWords:
                 (common if is_common and is_sentence else known).append(word)
                 if correct and lower[word] not in written:
                     found = spelling.correction(self._connection, word, has_notes=True)
-                    uncertain |= {word: found.words} if found else {}
+                    if found and found.words[0].lower() not in self._forms(word):
+                        uncertain[word] = found.words
             elif notes:
                 has_rare = True
             elif is_one:
