@@ -56,8 +56,9 @@ _WORD_JOINER = "\u2060"
 # A nasal before a letter of its place in the mouth, or a dot above instead: हिन्दी, हिंदी.
 _NASAL = re.compile("ङ्(?=[क-घ])|ञ्(?=[च-झ])|ण्(?=[ट-ढ])|न्(?=[त-ध])|म्(?=[प-भ])")
 _VIRAMA, _DOT = "्ं"
-# The moon, and the vowel that English has in "doctor": डॉक्टर, डाक्टर.
-_HINDI = {"ँ": _DOT, "ॉ": "ा", "ऑ": "आ"}
+# The moon, and the vowel that English has in "doctor": डॉक्टर, डाक्टर. The sign of minus, which would
+# be a symbol.
+_VARIANTS = {"ँ": _DOT, "ॉ": "ा", "ऑ": "आ", "\u2212": "-"}
 # The blank after the prefix of a Persian verb, before a plural's ending, and before that letter.
 _PERSIAN_BLANK = re.compile(
     r" (?:(?<=\bمی )|(?<=\bنمی ))(?=\w)| (?<=\w )(?=هایی?\b)| (?<=ه )(?=ی\b)"
@@ -159,8 +160,8 @@ def _normal(character: str) -> str:
         return ""
     if _APOSTROPHES.match(character):
         return "'"
-    if character in _HINDI:
-        return _HINDI[character]
+    if character in _VARIANTS:
+        return _VARIANTS[character]
     if kind == "Nd":
         return str(unicodedata.decimal(character))
     if kind[0] not in "LN" and not _LETTERS.match(character):

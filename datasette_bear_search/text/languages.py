@@ -382,7 +382,7 @@ def _localized(language: str | None, string: re.Match[str]) -> str:
 def register(connection: sqlite3.Connection) -> None:
     """Register the SQL functions that write and search a connection's word index."""
     connection.create_function("indexed_words", 2, indexed_note, deterministic=True)
-    connection.create_function("normalized", 1, _of_texts(normalized), deterministic=True)
+    connection.create_function("normalized", 1, _of_texts(_normalized), deterministic=True)
     connection.create_function("plain", 1, _of_texts(_plain), deterministic=True)
     connection.create_function(
         "in_languages",
@@ -390,6 +390,13 @@ def register(connection: sqlite3.Connection) -> None:
         _of_texts(lambda expression: in_languages(expression, present(connection))),
         deterministic=True,
     )
+
+
+def _normalized(text: str) -> str:
+    """Return a normalized text with blanks around scripts without spaces: Wi-Fi 設定."""
+    text = normalized(text)
+    runs = rf"(?<=[^\W{UNSPACED}])(?=[{UNSPACED}])|(?<=[{UNSPACED}])(?=[^\W{UNSPACED}])"
+    return re.sub(runs, " ", text) if is_unspaced(text) else text
 
 
 # A filter by title or folder folds those of all notes, which takes 20 µs for each in Cyrillic.

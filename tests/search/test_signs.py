@@ -28,6 +28,7 @@ NUMBERS = {
     "Doctor": "In the evening 0305556677.",
     "Paris": "Tel. 01 23 45 67 89.",
     "Shop": "555-123-4567, until 05.06.2024",
+    "事務所": "電話は０６−１２３４−５６７８です。",
     "Rooms": "Rooms 30, 49, 123, 765 and 4567.",
 }
 
@@ -92,6 +93,7 @@ def test_a_word_whose_signs_no_note_has_is_named(signs, text):
         ("+493055566 77", "Doctor"), ("+33 1 23 45 67 89", "Paris"), ("0123456789", "Paris"),
         ("(555) 123 4567", "Shop"), ("+1 555 123 4567", "Shop"), ("05.06.2024", "Shop"),
         ('"05.06.2024"', "Shop"), ("030 1234567, today", "Ann"),
+        ("06-1234-5678", "事務所"), ("0612345678", "事務所"),
     ],
 )  # fmt: skip
 def test_phone_number_is_found_in_another_spacing(numbers, text, title):
@@ -111,10 +113,12 @@ JOINED = {
     "Answer": "The follow-up is by e-mail, and it isn’t urgent, says O'Brien.",
     "Sheet": "A GPT-4 prompt, a database.",
     "Ateneo": "Nell'anno della grande neve l'università rimase chiusa per la prima volta.",
-    "Path": "A path that may be follow or up.",
+    "Path": "A path that may be follow or up, in fact.",
     "Concert": "They play rock 'n' roll, then punk'n'roll.",
     "Plan": "A Kosten-Nutzen-Analyse by I.B.M., z. B. of 5 kg and of 8gb.",
     "Mainframe": "An IBM mainframe.",
+    "ルーター": "型番はWXR-5700AX7Sで、Wi-Fi設定です。",
+    "Pite": "Az almás pite receptje, és egy nagy tányér.",
     "Island": "To O\u02bbahu by ferry.",  # with an ʻokina, a letter of Hawaiian
     "Bericht": "Wir haben mit dem Berater über die Liste mit den Steuer-Spar-Modellen gesprochen.",
 }
@@ -138,6 +142,11 @@ JOINED = {
         ("Kostennutzenanalyse", ["Plan"], "⦗Kosten-Nutzen-Analyse⦘"),
         ("zB", ["Plan"], "⦗z. B⦘"),
         ("5kg", ["Plan"], "⦗5 kg⦘"),
+        ("wifi", ["ルーター"], "⦗Wi-Fi⦘"),
+        ("WXR5700AX7S", ["ルーター"], "⦗WXR-5700AX7S⦘"),
+        ("almáspite", ["Pite"], "⦗almás pite⦘"),
+        ("infact", ["Path"], "⦗in fact⦘"),
+        ("almaspite", ["Pite"], "⦗almás pite⦘"),
         ("I.B.M.", ["Plan", "Mainframe"], "⦗I"),
         ("Steuersparmodellen", ["Bericht"], "⦗Steuer-Spar-Modellen⦘"),
     ],
@@ -147,6 +156,12 @@ def test_word_is_found_with_a_hyphen_or_apostrophe_or_without(index_notes, text,
     hits = [hit for hit in found(index_notes(notes, "--no-semantic"), text) if hit.is_found]
     assert [hit.title for hit in hits] == titles
     assert all(mark in with_marks(hit.snippet) for hit in hits)
+
+
+def test_note_with_a_number_joined_to_its_unit_is_first(index_notes):
+    notes = [BearNote("# Box\n\nOnly 5 кг."), BearNote("# Gym\n\nЖим 80кг.")]
+    hits = found(index_notes(notes, "--no-semantic"), "80 кг").hits
+    assert [hit.title for hit in hits] == ["Gym", "Box"]
 
 
 def test_an_abbreviation_without_dots_is_found_with_them(index_notes):

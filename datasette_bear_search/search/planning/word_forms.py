@@ -23,6 +23,7 @@ from ...index.file.spellings import spellings
 from ...query import fts5
 from ...sqlite import read_value, sqlite3
 from ...text import folding, languages, regional
+from .dictionary import has_word
 
 # Notes with a form to look at before it counts as one that no note of its language has.
 MAX_FOREIGN = 1000
@@ -36,9 +37,12 @@ MIN_ROOT, MAX_ENDING, MAX_INFLECTED = 4, 3, 20
 MIN_JOINED, MAX_JOINED = 2, 24
 MAX_TEXTS = 50
 # What joins parts: a sign, with a blank if it is an apostrophe (rock 'n' roll) or ends a letter
-# (z. B.); nothing more between a number and its unit.
-_JOINT = r"(?:[^\w\s]|\s['’]|['’]\s|(?<=\b\w)\.\s|(?<=\d)\s(?=\D))?"
-NUMBER = r"\d[\d ()/.‐-]+\d"
+# (z. B.); nothing more between a number and its unit, and in a word that is in no dictionary
+# (in fact, but not may be).
+_JOINT = r"(?:[^\w\s]|\s['’]|['’]\s|(?<=\b\w)\.\s|(?<=\d)\s(?=\D){})?"
+_BLANK = r"|(?<=\w\w)\s(?=\w\w)"
+_LETTER = rf"[^\W{languages.UNSPACED}]"  # of a word with spaces around it
+_NUMBER = r"\d[\d ()/.‐–－-]+\d"
 
 
 def forms(
@@ -109,7 +113,7 @@ def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
         return others if is_written else [*others, *_in_parts(connection, words[0].lower())]
     found = [next(iter(spellings(connection, word)[0]), word) for word in words]
     respelled = [" ".join(found)] if found != words else []
-    if not re.fullmatch(r"[^\W\d_]+(?:[-‐‑.״][^\W\d_]+)+", text):
+    if not re.fullmatch(r"[^\W\d_]+(?:[-‐‑.״][^\W\d_]+)+|\d+ [^\W\d_]{1,3}", text):
         return respelled
     return [*respelled, *written(connection, ["".join(words).lower()])]
 
@@ -125,10 +129,11 @@ def _in_parts(connection: sqlite3.Connection, word: str) -> list[str]:
     cuts = chain.from_iterable(combinations(places, n) for n in {1, 2, len(places)})
     parts = ([word[start:end] for start, end in pairwise((0, *cut, len(word)))] for cut in cuts)
     phrases = [" ".join(each) for each in parts if known.issuperset(each)]
-    pattern = rf"\b{_JOINT.join(word)}\b"
+    joint = _JOINT.format("" if has_word(word) else _BLANK)
+    pattern = rf"(?<!{_LETTER}){joint.join(folding.plain(word))}(?!{_LETTER})"
     for text in _texts(connection, phrases):
-        if found := re.search(pattern, folding.normalized(text), re.IGNORECASE):
-            return [" ".join(re.findall(r"\w+", found[0].lower()))]
+        if found := re.search(pattern, folding.plain(text)):
+            return [" ".join(re.findall(r"\w+", found[0]))]
     return []
 
 
@@ -138,7 +143,8 @@ def _written_numbers(connection: sqlite3.Connection, number: str) -> list[str]:
     sql = f"select term from {STEM_VOCABULARY} where term between '0' and ':' and length(term) > 1"
     terms = [term for (term,) in connection.execute(sql)]
     groups = [term for term in terms if term.lstrip("0") in digits or term.endswith(digits)]
-    found = (each for text in _texts(connection, groups) for each in re.findall(NUMBER, text))
+    texts = map(folding.normalized, _texts(connection, groups))
+    found = (each for text in texts for each in re.findall(_NUMBER, text))
     return [
         " ".join(re.findall(r"\d+", other))
         for other in dict.fromkeys(found)
