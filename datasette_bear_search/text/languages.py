@@ -113,9 +113,9 @@ def is_unspaced(text: str) -> bool:
     return not text.isascii() and bool(re.search(f"[{UNSPACED}]", text))
 
 
-def is_stemmed(language: str) -> bool:
-    """Return whether a language's words need no other forms than the index has of them."""
-    return language in SNOWBALL or language in UNSPACED_LANGUAGES or language in ("en", TONAL)
+def is_inflected(language: str) -> bool:
+    """Return whether a language's words may have endings that no stemmer knows."""
+    return language not in UNSPACED_LANGUAGES and language not in ("en", TONAL)
 
 
 def is_word(text: str) -> bool:

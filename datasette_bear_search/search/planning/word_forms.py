@@ -28,9 +28,10 @@ from .dictionary import has_word
 # Notes with a form to look at before it counts as one that no note of its language has.
 MAX_FOREIGN = 1000
 
-# In languages without a stemmer, words with a common beginning of MIN_ROOT letters or more, and at
-# most MAX_ENDING letters after it, are forms of one word. Of 177 such pairs in notes in eight
-# languages, 7 aren't; of 39 with three letters in common, half. The most frequent are looked for.
+# An unknown word is taken for a form of those that have the longest beginning in common with it,
+# MIN_ROOT letters or more (one more where a stemmer knows most forms), before MAX_ENDING letters at
+# most. nDCG@10 on XQuAD without stems, with all words of four or of six letters in common, and
+# with these: German .949 .952 .956 .956, Spanish .968 .964 .967 .970 (with stems .960 and .975).
 MIN_ROOT, MAX_ENDING, MAX_INFLECTED = 4, 3, 20
 
 # Letters of a word that notes may have in parts, and notes to read to see it or a number.
@@ -61,39 +62,40 @@ def forms(
             # Without accents, it may be another word, so only for notes in other languages.
             others = (it for it in found if _has_notes(connection, languages.TONAL, it, "is not"))
             return [tonal, *others]
-    for language in searched:
-        own = texts
-        if not languages.is_stemmed(language):
-            own = [form for each in texts for form in _inflected(connection, each, language)]
-        for form in (form for each in own for form in languages.forms(each, [language])):
+
+    def add(texts: Iterable[str], language: str) -> None:
+        for form in (form for each in texts for form in languages.forms(each, [language])):
             is_new = len(languages.distinct([*found, form])) > len(found)
             if is_new and _has_notes(connection, language, form):
                 found.append(form)
+
+    for language in searched:
+        add(texts, language)
+        if language == languages.WITH_PARTICLES:
+            add(sorted(written(connection, languages.with_particles(text))), language)
+    word = folding.normalized(text).lower()
+    if not any(note_counts(connection, found).values()) and languages.WORD.fullmatch(word):
+        is_word = has_word(word)
+        for language in filter(languages.is_inflected, searched):
+            is_stemmed = language in languages.SNOWBALL
+            # Stemmers know the endings of real words, and "banking" isn't in Icelandic.
+            if not (is_word and (is_stemmed or word.isascii())):
+                add(_with_same_root(connection, word, MIN_ROOT + is_stemmed), language)
     return found
 
 
-def _inflected(connection: sqlite3.Connection, text: str, language: str) -> list[str]:
-    """Return the notes' words that may be a word of a language without a stemmer in other forms."""
-    word = folding.normalized(text).lower()
-    if not languages.WORD.fullmatch(word):
-        return []
+def _with_same_root(connection: sqlite3.Connection, word: str, least: int) -> list[str]:
+    """Return the notes' words that have the longest beginning in common with an unknown word."""
     sql = f"""
     select term from {WORD_VOCABULARY}
     where term >= :root and term < :root || char(0x10ffff)
-      and length(:root) >= {MIN_ROOT} and length(term) <= :longest
+      and length(term) between length(:root) and length(:root) + {MAX_ENDING}
     order by doc desc, term limit {MAX_INFLECTED}
     """
-    values = {"root": _root(word, len(word)), "longest": len(word) + MAX_ENDING}
-    terms = [term for (term,) in connection.execute(sql, values)]
-    found = [term for term in terms if term.startswith(_root(word, len(term)))]
-    if language == languages.WITH_PARTICLES:
-        found += sorted(written(connection, languages.with_particles(word)))
-    return found
-
-
-def _root(word: str, letters: int) -> str:
-    """Return the beginning that a word must have in common with one of so many letters."""
-    return word[: max(MIN_ROOT, letters - MAX_ENDING)]
+    for letters in range(len(word), max(least, len(word) - MAX_ENDING) - 1, -1):
+        if found := connection.execute(sql, {"root": word[:letters]}).fetchall():
+            return [term for (term,) in found]
+    return []
 
 
 def as_written(connection: sqlite3.Connection, text: str) -> list[str]:
