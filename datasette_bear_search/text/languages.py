@@ -85,6 +85,8 @@ _ASCII = bytes(range(128))
 # Vietnamese, whose accents tell words apart. FTS5 removes them, so its notes are indexed with such
 # words a second time, in a form that only a word typed with accents is searched for.
 TONAL = "vi"
+# Languages whose words have no endings, or few.
+UNINFLECTED = {"en", TONAL, *UNSPACED_LANGUAGES}
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _TONES = 0xE000 - 0x0300  # from an accent to a letter for private use
 
@@ -111,11 +113,6 @@ class Word(NamedTuple):
 def is_unspaced(text: str) -> bool:
     """Return whether a text has characters of scripts without spaces between words."""
     return not text.isascii() and bool(re.search(f"[{UNSPACED}]", text))
-
-
-def is_inflected(language: str) -> bool:
-    """Return whether a language's words may have endings that no stemmer knows."""
-    return language not in UNSPACED_LANGUAGES and language not in ("en", TONAL)
 
 
 def is_word(text: str) -> bool:

@@ -62,35 +62,55 @@ def forms(
             # Without accents, it may be another word, so only for notes in other languages.
             others = (it for it in found if _has_notes(connection, languages.TONAL, it, "is not"))
             return [tonal, *others]
-
-    def add(texts: Iterable[str], language: str) -> None:
-        for form in (form for each in texts for form in languages.forms(each, [language])):
-            is_new = len(languages.distinct([*found, form])) > len(found)
-            if is_new and _has_notes(connection, language, form):
-                found.append(form)
-
     for language in searched:
-        add(texts, language)
+        own = [*texts]
         if language == languages.WITH_PARTICLES:
-            add(sorted(written(connection, languages.with_particles(text))), language)
-    word = folding.normalized(text).lower()
-    if not any(note_counts(connection, found).values()) and languages.WORD.fullmatch(word):
-        is_word = has_word(word)
-        for language in filter(languages.is_inflected, searched):
-            is_stemmed = language in languages.SNOWBALL
-            # Stemmers know the endings of real words, and "banking" isn't in Icelandic.
-            if not (is_word and (is_stemmed or word.isascii())):
-                add(_with_same_root(connection, word, MIN_ROOT + is_stemmed), language)
+            own += sorted(written(connection, languages.with_particles(text)))
+        _add_forms(connection, found, own, language)
+    return found
+
+
+def _add_forms(
+    connection: sqlite3.Connection, found: list[str], texts: Iterable[str], language: str
+) -> None:
+    for form in (form for each in texts for form in languages.forms(each, [language])):
+        is_new = len(languages.distinct([*found, form])) > len(found)
+        if is_new and _has_notes(connection, language, form):
+            found.append(form)
+
+
+def forms_or_guesses(
+    connection: sqlite3.Connection, searched: Sequence[str], texts: Sequence[str]
+) -> list[str]:
+    """Return the same, for a word that no note has with those that it may be another form of."""
+    found, word = forms(connection, searched, texts), folding.normalized(texts[0]).lower()
+    if not languages.WORD.fullmatch(word) or any(note_counts(connection, found).values()):
+        return found
+    is_word = has_word(word)
+    for is_stemmed in (False, True):
+        inflected = (it for it in searched if it not in languages.UNINFLECTED)
+        own = [it for it in inflected if (it in languages.SNOWBALL) == is_stemmed]
+        # Stemmers know the endings of real words, and "banking" isn't in Icelandic.
+        if own and not (is_word and (is_stemmed or word.isascii())):
+            likely = _with_same_root(connection, word, MIN_ROOT + is_stemmed)
+            for language in own:
+                _add_forms(connection, found, likely, language)
     return found
 
 
 def _with_same_root(connection: sqlite3.Connection, word: str, least: int) -> list[str]:
     """Return the notes' words that have the longest beginning in common with an unknown word."""
     sql = f"""
-    select term from {WORD_VOCABULARY}
-    where term >= :root and term < :root || char(0x10ffff)
-      and length(term) between length(:root) and length(:root) + {MAX_ENDING}
-    order by doc desc, term limit {MAX_INFLECTED}
+    with alike as (
+      select term, term as typed from {WORD_VOCABULARY}
+      where term >= :root and term < :root || char(0x10ffff)
+      union
+      select spelling, typed from {SPELLINGS}
+      where typed >= :root and typed < :root || char(0x10ffff)
+    )
+    select distinct term from alike
+    where length(typed) between length(:root) and length(:root) + {MAX_ENDING}
+    limit {MAX_INFLECTED}
     """
     for letters in range(len(word), max(least, len(word) - MAX_ENDING) - 1, -1):
         if found := connection.execute(sql, {"root": word[:letters]}).fetchall():

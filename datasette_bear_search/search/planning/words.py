@@ -64,7 +64,7 @@ class QueryWords:
         found = _languages(connection, terms, as_written)
         self.languages, self.stop_words, self.language = found
         self._forms = cache(
-            lambda word: word_forms.forms(connection, self.languages, as_written(word))
+            lambda word: word_forms.forms_or_guesses(connection, self.languages, as_written(word))
         )
         self._counts = cache(self._count)
         self._notes = metadata.count_notes(connection)
