@@ -49,9 +49,8 @@ _ACCENTS = re.compile("(?<=[a-z\u0370-\u03ff])[\u0300-\u036f]+")
 # Symbols that stand for letters: the radicals of a PDF's Chinese, and squares such as ㎏ and ㌔.
 _LETTERS = re.compile("[\u2e80-\u2fdf\u3300-\u33ff]")
 _APOSTROPHES = re.compile("[\u02b9-\u02bf\u02c8]")
-# Inside words: a joiner of letters (but not of emoji), Catalan's dot, and the letter that is as
-# often written as a hamza above the one before, or left out: خانه‌ی, خانهٔ.
-_INVISIBLE = re.compile("\u200d(?=\\w)|(?<=[lL])\u00b7(?=[lL])|(?<=ه\u200c)ی\\b")
+# Inside words: a joiner of letters (but not of emoji), and Catalan's dot.
+_INVISIBLE = re.compile("\u200d(?=\\w)|(?<=[lL])\u00b7(?=[lL])")
 _WORD_JOINER = "\u2060"
 # A nasal before a letter of its place in the mouth, or a dot above instead: हिन्दी, हिंदी.
 _NASAL = re.compile("ङ्(?=[क-घ])|ञ्(?=[च-झ])|ण्(?=[ट-ढ])|न्(?=[त-ध])|म्(?=[प-भ])")
@@ -59,10 +58,8 @@ _VIRAMA, _DOT = "्ं"
 # The moon, and the vowel that English has in "doctor": डॉक्टर, डाक्टर. The sign of minus, which would
 # be a symbol.
 _VARIANTS = {"ँ": _DOT, "ॉ": "ा", "ऑ": "आ", "\u2212": "-"}
-# The blank after the prefix of a Persian verb, before a plural's ending, and before that letter.
-_PERSIAN_BLANK = re.compile(
-    r" (?:(?<=\bمی )|(?<=\bنمی ))(?=\w)| (?<=\w )(?=هایی?\b)| (?<=ه )(?=ی\b)"
-)
+# The blank after the prefix of a Persian verb, and before a plural's ending.
+_PERSIAN_BLANK = re.compile(r" (?:(?<=\bمی )|(?<=\bنمی ))(?=\w)| (?<=\w )(?=هایی?\b)")
 
 
 class Normalized(NamedTuple):

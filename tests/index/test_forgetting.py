@@ -200,7 +200,7 @@ def test_no_byte_of_dropped_vectors_stays(bear, bear_index, sidecar_path):
 def test_no_word_of_a_removed_note_stays_if_another_stemmer_indexed_it(
     write, bear_index, sidecar_path, monkeypatch
 ):
-    monkeypatch.setattr(stored_notes, "detect", lambda texts, main: ["de" for _ in texts])
+    monkeypatch.setattr(stored_notes, "detect", lambda texts: ["de" for _ in texts])
     with monkeypatch.context() as older:
         older.setattr("Stemmer.version", lambda: "2.2.0")
         older.setattr(languages, "_indexed_form", lambda word, language: f"{word}en")

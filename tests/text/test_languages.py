@@ -333,7 +333,7 @@ TYPED_PLAINLY = [
     ("de", "Die Wärmepumpen und eine Wärmepumpe für unser Haus.", "waermepumpen"),
     ("fr", "Les entrées principales, et l'entrée de la maison.", "entree"),
     ("pl", "Te projekty są dla wszystkich kotów i psów w naszym mieście.", "projektow"),
-    ("cs", "Nové náklady na účtování a pro levného pracovníka se vykazují.", "nakladu"),
+    ("cs", "Nové náklady na účtování a pro levného pracovníka se vykazují.", "noveho"),
     ("ar", "هذه هي مواقع وتطبيقات نافعة في القرآن الكريم والتفسير.", "القران"),
     ("tr", "Bağlantılar için yeni bir bağlantı oluşturuldu ve değiştirildi.", "baglanti"),
 ]

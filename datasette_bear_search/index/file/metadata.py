@@ -23,9 +23,6 @@ PACE = "passages_per_second"
 MEAN, UNRELATED = "mean_vector", "unrelated_similarity"
 # Key in meta: a JSON object with each language's share of the notes, largest first.
 LANGUAGES = "languages"
-# The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
-# stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
-MAIN_LANGUAGE_SHARE = 0.05
 # Keys in meta: a JSON object with the similarity from which a passage is close, by language of the
 # query; and a JSON array of the library's languages for which the model wasn't made.
 THRESHOLDS, FOREIGN = "thresholds", "foreign_languages"
@@ -90,12 +87,6 @@ def language_shares(connection: sqlite3.Connection) -> dict[str, float]:
         numbers = json_value(get_meta(connection, LANGUAGES) or "{}", dict)
         return {name: value for name, value in numbers.items() if isinstance(value, int | float)}
     return {}
-
-
-def main_languages(connection: sqlite3.Connection) -> list[str]:
-    """Return the languages of many of the notes as of the last run, those of most notes first."""
-    shares = language_shares(connection)
-    return [language for language, share in shares.items() if share >= MAIN_LANGUAGE_SHARE]
 
 
 def foreign_languages(connection: sqlite3.Connection) -> frozenset[str]:

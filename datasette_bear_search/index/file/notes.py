@@ -16,7 +16,7 @@ from ...text.markdown import breaks_are_soft
 from ..run.chunking import Passage, line_hashes, passages
 from ..run.language_detection import detect
 from . import nearest, schema
-from .metadata import LANGUAGES, get_number, json_value, main_languages, set_meta
+from .metadata import LANGUAGES, get_number, json_value, set_meta
 from .passages import (
     MAX_TEMPLATE,
     max_tokens,
@@ -59,24 +59,17 @@ class NoteRows(NamedTuple):
     lines: Collection[int] = ()  # hashes
 
 
-def note_rows(
-    source_name: str,
-    notes: Sequence[Note],
-    max_tokens: int | None,
-    main_languages: Collection[str] = (),
-) -> list[NoteRows]:
+def note_rows(source_name: str, notes: Sequence[Note], max_tokens: int | None) -> list[NoteRows]:
     """Return notes as rows.
 
     :param max_tokens: tokens that a passage may have; None if neither titles nor bodies changed
-    :param main_languages: those of the notes in the index
     """
     values = [_values(source_name, note) for note in notes]
     if max_tokens is None or not notes:
         return [*map(NoteRows, notes, values)]
     # One step for all notes, then the next: what a step needs stays in the processor's caches, by
     # which all of this takes a fifth less time.
-    texts = [f"{note.title}\n{note.body}" for note in notes]
-    for each, language in zip(values, detect(texts, main_languages)):
+    for each, language in zip(values, detect([f"{it.title}\n{it.body}" for it in notes])):
         each["language"] = language
     cut = [passages(note.title, note.body, max_tokens=max_tokens) for note in notes]
     lines = [line_hashes(note.title, it[:MAX_TEMPLATE]) for note, it in zip(notes, cut)]
@@ -209,9 +202,8 @@ def write(
         (same_text if is_same else new_text).append((note_id, note))
     set_meta(connection, **{LAST_ID: next(new_ids) - 1})
     made: list[tuple[int, NoteRows]] = []
-    main = main_languages(connection)
     for some, tokens in ((same_text, None), (new_text, max_tokens(connection))):
-        items = note_rows(source_name, [note for _, note in some], tokens, main)
+        items = note_rows(source_name, [note for _, note in some], tokens)
         made += [(note_id, item) for (note_id, _), item in zip(some, items)]
     rows = []
     for note_id, item in made:

@@ -51,6 +51,12 @@ ALL_WORDS_UP_TO = 20_000
 # Completions of a prefix. Each costs a scan of the notes that have the word.
 MAX_COMPLETIONS = 20
 
+# An unknown word is taken for a form of those that have the longest beginning in common with it,
+# MIN_ROOT letters or more, before MAX_ENDING letters at most. nDCG@10 on XQuAD without stems, with
+# all words of four or of six letters in common, and with these: German .949 .952 .956 .956, Spanish
+# .968 .964 .967 .970 (with stems .960 and .975).
+MIN_ROOT, MAX_ENDING = 4, 3
+
 # Words with accents to look at for a prefix without them.
 MAX_SPELLINGS = 500
 
@@ -177,6 +183,15 @@ def word_completions(connection: sqlite3.Connection, prefix: str) -> list[str]:
     """
     rows = connection.execute(sql, {"written": written, "typed": typed})
     return [term for term, _ in rows]
+
+
+def same_root(connection: sqlite3.Connection, word: str) -> list[str]:
+    """Return the words of the notes that have the longest beginning in common with a word."""
+    for letters in range(len(word), max(MIN_ROOT, len(word) - MAX_ENDING) - 1, -1):
+        known = word_completions(connection, word[:letters])
+        if found := [other for other in known if len(other) <= letters + MAX_ENDING]:
+            return found
+    return []
 
 
 def _is_slip(typed: str, meant: str) -> bool:

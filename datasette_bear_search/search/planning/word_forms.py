@@ -28,12 +28,6 @@ from .dictionary import has_word
 # Notes with a form to look at before it counts as one that no note of its language has.
 MAX_FOREIGN = 1000
 
-# An unknown word is taken for a form of those that have the longest beginning in common with it,
-# MIN_ROOT letters or more (one more where a stemmer knows most forms), before MAX_ENDING letters at
-# most. nDCG@10 on XQuAD without stems, with all words of four or of six letters in common, and
-# with these: German .949 .952 .956 .956, Spanish .968 .964 .967 .970 (with stems .960 and .975).
-MIN_ROOT, MAX_ENDING, MAX_INFLECTED = 4, 3, 20
-
 # Letters of a word that notes may have in parts, and notes to read to see it or a number.
 MIN_JOINED, MAX_JOINED = 2, 24
 MAX_TEXTS = 50
@@ -66,56 +60,18 @@ def forms(
         own = [*texts]
         if language == languages.WITH_PARTICLES:
             own += sorted(written(connection, languages.with_particles(text)))
-        _add_forms(connection, found, own, language)
+        add_forms(connection, found, own, language)
     return found
 
 
-def _add_forms(
+def add_forms(
     connection: sqlite3.Connection, found: list[str], texts: Iterable[str], language: str
 ) -> None:
+    """Add the texts' forms in a language that are new and that notes in the language have."""
     for form in (form for each in texts for form in languages.forms(each, [language])):
         is_new = len(languages.distinct([*found, form])) > len(found)
         if is_new and _has_notes(connection, language, form):
             found.append(form)
-
-
-def forms_or_guesses(
-    connection: sqlite3.Connection, searched: Sequence[str], texts: Sequence[str]
-) -> list[str]:
-    """Return the same, for a word that no note has with those that it may be another form of."""
-    found, word = forms(connection, searched, texts), folding.normalized(texts[0]).lower()
-    if not languages.WORD.fullmatch(word) or any(note_counts(connection, found).values()):
-        return found
-    is_word = has_word(word)
-    for is_stemmed in (False, True):
-        inflected = (it for it in searched if it not in languages.UNINFLECTED)
-        own = [it for it in inflected if (it in languages.SNOWBALL) == is_stemmed]
-        # Stemmers know the endings of real words, and "banking" isn't in Icelandic.
-        if own and not (is_word and (is_stemmed or word.isascii())):
-            likely = _with_same_root(connection, word, MIN_ROOT + is_stemmed)
-            for language in own:
-                _add_forms(connection, found, likely, language)
-    return found
-
-
-def _with_same_root(connection: sqlite3.Connection, word: str, least: int) -> list[str]:
-    """Return the notes' words that have the longest beginning in common with an unknown word."""
-    sql = f"""
-    with alike as (
-      select term, term as typed from {WORD_VOCABULARY}
-      where term >= :root and term < :root || char(0x10ffff)
-      union
-      select spelling, typed from {SPELLINGS}
-      where typed >= :root and typed < :root || char(0x10ffff)
-    )
-    select distinct term from alike
-    where length(typed) between length(:root) and length(:root) + {MAX_ENDING}
-    limit {MAX_INFLECTED}
-    """
-    for letters in range(len(word), max(least, len(word) - MAX_ENDING) - 1, -1):
-        if found := connection.execute(sql, {"root": word[:letters]}).fetchall():
-            return [term for (term,) in found]
-    return []
 
 
 def as_written(connection: sqlite3.Connection, text: str) -> list[str]:
