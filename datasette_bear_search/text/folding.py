@@ -55,8 +55,7 @@ _WORD_JOINER = "\u2060"
 # A nasal before a letter of its place in the mouth, or a dot above instead: हिन्दी, हिंदी.
 _NASAL = re.compile("ङ्(?=[क-घ])|ञ्(?=[च-झ])|ण्(?=[ट-ढ])|न्(?=[त-ध])|म्(?=[प-भ])")
 _VIRAMA, _DOT = "्ं"
-# The moon, and the vowel that English has in "doctor": डॉक्टर, डाक्टर. The sign of minus, which would
-# be a symbol.
+# The moon, the vowel of "doctor" (डॉक्टर, डाक्टर), and the sign of minus, else a symbol.
 _VARIANTS = {"ँ": _DOT, "ॉ": "ा", "ऑ": "आ", "\u2212": "-"}
 # The blank after the prefix of a Persian verb, and before a plural's ending.
 _PERSIAN_BLANK = re.compile(r" (?:(?<=\bمی )|(?<=\bنمی ))(?=\w)| (?<=\w )(?=هایی?\b)")

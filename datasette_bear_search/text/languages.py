@@ -90,10 +90,12 @@ UNINFLECTED = {"en", TONAL, *UNSPACED_LANGUAGES}
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _TONES = 0xE000 - 0x0300  # from an accent to a letter for private use
 
-# Hebrew, which joins "and", "the", "in", "to", "from", "that" and "as" to the next word, one or two
-# of them. Two letters are too few to tell that the ones before them are such a particle.
-WITH_PARTICLES = "he"
-_PARTICLES = ["".join(each) for n in (0, 1, 2) for each in product("והבלמשכ", repeat=n)]
+# Arabic and Hebrew join "and", "the", "in", "to" and the like to the next word, one or two of them.
+# Two letters are too few to tell that the ones before them are such a particle.
+PARTICLES = {
+    "ar": ["لل", *(each + article for each in ("", *"وفبكل") for article in ("", "ال"))],
+    "he": ["".join(each) for n in (0, 1, 2) for each in product("והבלמשכ", repeat=n)],
+}
 _MIN_LEFT = 3
 
 # Increase this when ``indexed_note`` returns other words for a text.
@@ -215,11 +217,11 @@ def _indexed_form(token: str, language: str | None) -> str:
     return without_accents(_stem(token.lower(), language))
 
 
-def with_particles(word: str) -> list[str]:
-    """Return a Hebrew word with the particles that may be joined to it, in place of its own."""
-    own = (n for n in (1, 2) if word[:n] in _PARTICLES and len(word) - n >= _MIN_LEFT)
-    roots = [word, *(word[n:] for n in own)]
-    return [particles + root for root in roots for particles in _PARTICLES]
+def with_particles(word: str, language: str) -> list[str]:
+    """Return a word with the particles that may be joined to it, in place of its own."""
+    own = (len(it) for it in PARTICLES[language] if word.startswith(it))
+    roots = [word, *(word[n:] for n in own if len(word) - n >= _MIN_LEFT)]
+    return [particles + root for root in roots for particles in PARTICLES[language]]
 
 
 @lru_cache(CACHED_STEMS)

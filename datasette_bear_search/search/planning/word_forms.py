@@ -56,10 +56,11 @@ def forms(
             # Without accents, it may be another word, so only for notes in other languages.
             others = (it for it in found if _has_notes(connection, languages.TONAL, it, "is not"))
             return [tonal, *others]
+    word = folding.normalized(text)
     for language in searched:
         own = [*texts]
-        if language == languages.WITH_PARTICLES:
-            own += sorted(written(connection, languages.with_particles(text)))
+        if language in languages.PARTICLES:
+            own += sorted(written(connection, languages.with_particles(word, language)))
         add_forms(connection, found, own, language)
     return found
 
