@@ -18,8 +18,7 @@ _OTHERS = "en bg bn cy gu he hr is ja ka km kn ko lo ml my pa si sk sl sw te th 
 # has no language, nor has one whose likeliest language is less probable than MIN_PROBABILITY. Among
 # 57 languages, the right one is found for .70 to .90 of pieces of 5 words from English, German and
 # Spanish texts (12 words: .98 to .99), a wrong one for .006 (.000). Of 539 short notes in 26 other
-# languages, all but .011 have the right one; with .8, all but .032 (7 of 19 in Danish, which is
-# like Norwegian); with .5, .004 have a wrong one.
+# languages, .011 have none (with .8, .032: 7 of 19 Danish ones); with .5, .004 have a wrong one.
 LETTERS, FEW_LETTERS, MIN_LETTERS, MIN_PROBABILITY = 300, 100, 20, 0.6
 # A text with this many closed-class words that only English has needs no model: of 87,000 texts in
 # 33 languages 5,400, for all of which the model says the same (with three, not for 23 of 6,200). It

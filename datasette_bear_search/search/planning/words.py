@@ -75,7 +75,7 @@ class QueryWords:
         """Return a word's forms in these notes; of a word that they don't have, likely ones."""
         found = word_forms.forms(self._connection, self.languages, self._as_written(word))
         lower = normalized(word).lower()
-        if any(word_forms.note_counts(self._connection, found).values()) or " " in word:
+        if " " in word or any(word_forms.note_counts(self._connection, found).values()):
             return found
         # Stemmers know the endings of real words, and "banking" isn't in Icelandic.
         is_word = dictionary.has_word(lower)
