@@ -317,6 +317,12 @@ def test_a_form_that_the_stemmer_does_not_know_is_found_if_no_dictionary_has_it(
     assert titles(path, "verliert ") == titles(path, "banking ") == []
 
 
+def test_without_the_word_index_an_unknown_word_fails_as_in_english(index_notes):
+    path = index_notes([BearNote(UNSTEMMED[-1][1])], "--no-semantic")
+    edit(path, "drop table notes_fts")
+    assert "The word index failed" in found(path, "сходинками", "keyword").notices[0]
+
+
 @pytest.mark.parametrize("typed", ["будова", "будівля", "ґанок", "сходження"])
 def test_other_words_with_the_same_beginning_stay_apart(index_notes, typed):
     notes = [BearNote(text) for language, text, _ in UNSTEMMED if language == "uk"]

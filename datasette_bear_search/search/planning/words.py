@@ -75,19 +75,19 @@ class QueryWords:
         """Return a word's forms in these notes; of a word that they don't have, likely ones."""
         found = word_forms.forms(self._connection, self.languages, self._as_written(word))
         lower = normalized(word).lower()
-        if " " in word or any(word_forms.note_counts(self._connection, found).values()):
-            return found
-        # Stemmers know the endings of real words, and "banking" isn't in Icelandic.
-        is_word = dictionary.has_word(lower)
-        searched = [
-            language
-            for language in self.languages
-            if language not in languages.UNINFLECTED
-            if not (is_word and (language in languages.SNOWBALL or lower.isascii()))
-        ]
-        likely = spelling.same_root(self._connection, lower) if searched else []
-        for language in searched:
-            word_forms.add_forms(self._connection, found, likely, language)
+        inflected = [it for it in self.languages if it not in languages.UNINFLECTED]
+        with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
+            if " " in word or not inflected:
+                return found
+            if any(word_forms.note_counts(self._connection, found).values()):
+                return found
+            if dictionary.has_word(lower):
+                # Stemmers know the endings of real words, and "banking" isn't in Icelandic.
+                others = [it for it in inflected if it not in languages.SNOWBALL]
+                inflected = [] if lower.isascii() else others
+            likely = spelling.same_root(self._connection, lower) if inflected else []
+            for language in inflected:
+                word_forms.add_forms(self._connection, found, likely, language)
         return found
 
     def _count(self, word: str) -> dict[str, int]:
