@@ -414,12 +414,18 @@
     true
   );
 
+  const has = (item, typed) => item.textContent.toLowerCase().includes(typed.value.trim().toLowerCase());
+
   document.addEventListener("input", ({ target }) => {
     if (!target.matches(".bear-tag-search")) return;
-    const wanted = target.value.trim().toLowerCase();
     const panel = target.parentElement;
-    for (const item of panel.querySelectorAll("li")) item.hidden = !item.textContent.toLowerCase().includes(wanted);
-    for (const details of panel.querySelectorAll("details")) details.open = wanted;
+    for (const item of panel.querySelectorAll("li")) item.hidden = ![...item.querySelectorAll(".bear-value")].some((tag) => has(tag, target));
+    for (const details of panel.querySelectorAll("details")) details.open = target.value.trim();
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !event.target.matches(".bear-tag-search") || isElsewhere(event)) return;
+    [...event.target.parentElement.querySelectorAll(".bear-value")].find((tag) => has(tag, event.target))?.click();
   });
 
   /* Store a judgment or a search without leaving the page. */

@@ -512,6 +512,17 @@ def test_letters_are_letters_in_the_box_and_in_other_fields(page, search):
     assert field.input_value() == "jok/?"
 
 
+def test_enter_chooses_the_first_tag_that_is_left(page, search):
+    search("?q=a")
+    page.locator("#bear-menu-tag > summary").click()
+    field = page.get_by_label("Find a tag")
+    field.press_sequentially("note")  # which isn't in a tag, but beside each
+    assert page.locator("#bear-menu-tag li:visible").count() == 0
+    field.fill("bin")
+    field.press("Enter")
+    page.wait_for_url("**tag=cabin**")
+
+
 def test_a_question_mark_shows_the_keys(page, search):
     search("?q=slugs")
     page.keyboard.press("ArrowDown")
