@@ -202,8 +202,10 @@ def masked_similar(connection: sqlite3.Connection, found: SimilarNotes) -> Simil
 
 def masked_notes(connection: sqlite3.Connection, notes: Sequence[Found]) -> tuple[Found, ...]:
     places = [(note.id, note.passage.id if note.passage else None) for note in notes]
-    texts = _texts(connection, places)
-    return tuple(masked_record(note, *texts.get(note.id, ())) for note in notes)
+    wholes: dict[int, list[str]] = {}  # by note id, the texts that contain these passages
+    for note_id, *texts in connection.execute(_TEXTS, [json.dumps(places)]):
+        wholes.setdefault(note_id, []).extend(text or "" for text in texts)
+    return tuple(masked_record(note, *wholes.get(note.id, ())) for note in notes)
 
 
 # For a long note, this returns only the text around the passage.
@@ -219,16 +221,6 @@ from json_each(?) as place
 join notes on notes.id = json_extract(place.value, '$[0]')
 left join passages as here on here.id = json_extract(place.value, '$[1]')
 """
-
-
-def _texts(
-    connection: sqlite3.Connection, places: Iterable[tuple[int, int | None]]
-) -> dict[int, tuple[str, ...]]:
-    """Return the texts that contain these passages (pairs of note and passage id), by note id."""
-    found: dict[int, tuple[str, ...]] = {}
-    for note_id, *texts in connection.execute(_TEXTS, [json.dumps([*places])]):
-        found[note_id] = (*found.get(note_id, ()), *(text or "" for text in texts))
-    return found
 
 
 # --- where secrets are
