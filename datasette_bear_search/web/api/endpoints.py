@@ -101,7 +101,7 @@ def rows_response(datasette: Datasette, request: Request, body: dict[str, Any]) 
     shape = request.args.get("_shape") or ""
     if shape == "array" and request.args.get("_nl"):
         lines = "\n".join(json.dumps(row) for row in rows)
-        response = responses.text_response(datasette, lines)
+        response = responses.for_programs(datasette, Response.text(lines))
     else:
         response = responses.json_response(datasette, shapes.get(shape, {**body, "rows": rows}))
     return _with_next(response, body.get("next_url"))
@@ -121,7 +121,7 @@ async def search_csv(request: Request, database: Database) -> Response:
     if is_whole and not datasette.setting("allow_csv_stream"):
         raise errors.PageError("CSV streaming is disabled", 400)
     if request.method == "HEAD":
-        return responses.text_response(datasette, "")
+        return responses.for_programs(datasette, Response.text(""))
     search_request, options = _read_search(request)
     if is_whole:
         search_request = replace(search_request, size=STREAMED)
@@ -161,16 +161,15 @@ async def search_csv(request: Request, database: Database) -> Response:
 
 
 def _csv_row(hit: Hit) -> dict[str, Any]:
-    return vars(hit) | {
+    flags = {name: int(value) for name, value in vars(hit).items() if isinstance(value, bool)}
+    return {
+        **vars(hit),
+        **flags,
         "text": hit.text,
         "heading": hit.passage and hit.passage.heading,
         "file": hit.file_label,
         "tags": ", ".join(hit.tags),
-        **{name: int(getattr(hit, name)) for name in _FLAGS},
     }
-
-
-_FLAGS = ("pinned", "archived", "encrypted", "is_found")
 
 
 def _with_pages(

@@ -43,7 +43,8 @@ from .cards import Card, card, create_links
 from .form import DATES, JUDGE, NOT_SENT_AGAIN
 from .urls import OF_ONE_LIST, LabeledUrl, Urls, filter_chips, text_chips
 
-SEARCH_TEMPLATE, PART, TITLE = "bear_search.html", "_bear_search.html", "Search notes"
+TITLE = "Search notes"
+_html = partial(responses.html_response, "bear_search.html", part="_bear_search.html")
 
 SAVE_PATH = f"{SEARCH_PATH}/save"
 NOT_SAVED = "Only datasette bear-serve can save searches, with the button on the search page."
@@ -77,9 +78,7 @@ async def _error_page(
         return await responses.html_response(template, datasette, request, {}, status)
     fields = form.form_context(Urls(datasette, request.args))
     context = {**fields, "page_title": TITLE, **error}
-    return await responses.html_response(
-        SEARCH_TEMPLATE, datasette, request, context, status, part=PART
-    )
+    return await _html(datasette, request, context, status)
 
 
 @views.view(_error_page)
@@ -220,10 +219,7 @@ async def _results_page(
             "age": freshness.age,
             "local_day": local_day,
         }
-    status = 400 if errors else 200
-    return await responses.html_response(
-        SEARCH_TEMPLATE, datasette, request, context, status, part=PART
-    )
+    return await _html(datasette, request, context, 400 if errors else 200)
 
 
 async def _first_results(

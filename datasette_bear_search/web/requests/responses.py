@@ -31,10 +31,6 @@ def json_response(datasette: Datasette, body: Any, status: int = 200) -> Respons
     return for_programs(datasette, Response.json(body, status=status))
 
 
-def text_response(datasette: Datasette, text: str) -> Response:
-    return for_programs(datasette, Response.text(text))
-
-
 def for_programs(datasette: Datasette, response: Response) -> Response:
     """Return a response that other sites may read if Datasette's CORS is on."""
     response.headers["x-content-type-options"] = "nosniff"  # browsers mustn't take it for HTML
