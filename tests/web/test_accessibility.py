@@ -246,6 +246,6 @@ def test_the_page_has_no_code_or_style_of_its_own(open_page, address):
 
 
 def test_styles_and_scripts_are_light():
-    files = [_static_file(name)[0].encode() for name in ("bear.css", "bear.js")]
+    files = [_static_file(name)[0] for name in ("bear.css", "bear.js")]
     assert sum(map(len, files)) <= 60_000
     assert sum(len(gzip.compress(file)) for file in files) <= 15_700

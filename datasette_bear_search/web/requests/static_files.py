@@ -38,15 +38,13 @@ CONTENT_TYPES = {
 
 
 @cache
-def _static_file(name: str) -> tuple[str | bytes, str]:
+def _static_file(name: str) -> tuple[bytes, str]:
     """Return a static file, without comments and indentation if it is text, and its fingerprint."""
-    if name.endswith(".png"):
-        image = (STATIC_FOLDER / name).read_bytes()
-        return image, hashlib.sha256(image).hexdigest()[:12]
-    text = "".join((STATIC_FOLDER / part).read_text("utf-8") for part in STATIC_FILES[name])
-    comments = r"/\*[^*]*\*/|^\s*//.*$|(?<=[;{}]) // .*$"
-    text = re.sub(rf"{comments}|^\s+", "", text, flags=re.MULTILINE)
-    return text, hashlib.sha256(text.encode()).hexdigest()[:12]
+    content = b"".join((STATIC_FOLDER / part).read_bytes() for part in STATIC_FILES[name])
+    if not name.endswith(".png"):
+        comments = rb"/\*[^*]*\*/|^\s*//.*$|(?<=[;{}]) // .*$"
+        content = re.sub(comments + rb"|^\s+", b"", content, flags=re.MULTILINE)
+    return content, hashlib.sha256(content).hexdigest()[:12]
 
 
 def static_url(datasette: Datasette, name: str) -> str:
@@ -60,8 +58,8 @@ async def static_file(datasette: Datasette, request: Request) -> Response:
     name = f"{request.url_vars['stem']}.{request.url_vars['kind']}"
     if name not in STATIC_FILES:
         return Response.text("No such file", 404)
-    text, fingerprint = _static_file(name)
+    content, fingerprint = _static_file(name)
     headers = {"x-content-type-options": "nosniff"}
     if request.url_vars["fingerprint"] == fingerprint:
         headers["cache-control"] = "public, max-age=31536000, immutable"
-    return Response(text, headers=headers, content_type=CONTENT_TYPES[request.url_vars["kind"]])
+    return Response(content, headers=headers, content_type=CONTENT_TYPES[request.url_vars["kind"]])
