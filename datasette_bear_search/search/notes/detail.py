@@ -13,7 +13,7 @@ from ...index.file import sources
 from ...index.file.metadata import json_value
 from ...notes import files_of, storable_name
 from ...query.query import Query
-from ...sqlite import sqlite3
+from ...sqlite import read_value, sqlite3
 from ...text import languages
 from ...text.markdown import wiki_links
 from ..planning import planner
@@ -79,12 +79,11 @@ def find_note_id(connection: sqlite3.Connection, name: str) -> int:
     if name.isdigit():
         return read_note_id(name)
     source, _, key = name.partition(":")
-    found = connection.execute(
-        "select id from notes where source = ? and key = ?", (source, key)
-    ).fetchone()
-    if found is None and os.path.isabs(name):
+    sql = "select id from notes where source = ? and key = ?"
+    note_id: int | None = read_value(connection, sql, [source, key])
+    if note_id is None and os.path.isabs(name):
         return _note_of_file(connection, name)
-    return found[0] if found else 0
+    return note_id or 0
 
 
 def _note_of_file(connection: sqlite3.Connection, path: str) -> int:

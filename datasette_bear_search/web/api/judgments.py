@@ -8,7 +8,7 @@ from datasette import Request, Response
 from datasette.database import Database
 
 from ...evaluation import judgments
-from ...sqlite import sqlite3
+from ...sqlite import read_value, sqlite3
 from .. import turns
 from ..requests import databases, settings, views
 from ..requests.errors import PageError
@@ -54,13 +54,11 @@ async def judge(request: Request, database: Database) -> Response:
     grade = GRADES[form["grade"]]
 
     def write(connection: sqlite3.Connection) -> int | None:
-        found = connection.execute(
-            "select id from notes where source = ? and key = ?", [source, key]
-        ).fetchone()
-        if found is None:
-            return None
-        judgments.store(connection, query, source, key, grade)
-        return int(found[0])
+        sql = "select id from notes where source = ? and key = ?"
+        note_id: int | None = read_value(connection, sql, [source, key])
+        if note_id is not None:
+            judgments.store(connection, query, source, key, grade)
+        return note_id
 
     note_id = await views.write_index(database, write, refused=NOT_STORED)
     if note_id is None:
