@@ -103,7 +103,7 @@ def build_server(library: AgentLibrary, *, greets: bool = True) -> Server[Any]:
 
     async def list_prompts(context: Any, parameters: Any) -> types.ListPromptsResult:
         prompts = [
-            types.Prompt(name=name, **{key: prompt[key] for key in _OF_A_PROMPT})
+            types.Prompt(name=name, **{key: prompt[key] for key in prompt if key != "text"})
             for name, prompt in MCP_PROMPTS.items()
         ]
         return types.ListPromptsResult(prompts=prompts)
@@ -167,9 +167,6 @@ def serve_stdio(library: AgentLibrary) -> None:
         while inner := getattr(error, "exceptions", ()):  # of the SDK's task groups
             error = inner[0]
         raise error from None
-
-
-_OF_A_PROMPT = ("title", "description", "arguments")
 
 
 def _listed(tool: Tool) -> Any:

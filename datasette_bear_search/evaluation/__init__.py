@@ -180,10 +180,11 @@ def as_text(evaluations: Sequence[Evaluation]) -> str:
 
 def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
     """Return all measurements, down to single queries."""
+    facts = ("name", "notes", "model", "left_out", "notices")
     return {
         "collections": [
             {
-                **{name: getattr(each, name) for name in _FACTS},
+                **{name: getattr(each, name) for name in facts},
                 "queries": len(each.outcomes),
                 "modes": _means([each]),
                 "against_better_retriever": [vars(it) for it in each.comparisons],
@@ -194,9 +195,6 @@ def as_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
         ],
         "mean": _means(evaluations),
     }
-
-
-_FACTS = ("name", "notes", "model", "left_out", "notices")
 
 
 # --- one query

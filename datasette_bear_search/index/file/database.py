@@ -293,11 +293,6 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.commit()
 
 
-def wait_for_writers(connection: sqlite3.Connection) -> None:
-    """Make a connection of Datasette's, which gives up after five seconds, wait as ours do."""
-    connection.execute(f"pragma busy_timeout = {round(READ_BUSY_SECONDS * 1000)}")
-
-
 # --- metadata
 
 

@@ -87,7 +87,10 @@ async def update_page(request: Request, database: Database) -> Response:
         raise PageError(UPDATES_OFF, 404)
     form = await views.form(request)
     if form.get("keep"):
-        await asyncio.to_thread(_keep_running, database)
+        try:
+            await asyncio.to_thread(service_of(database).install)
+        except ForeseenError as error:
+            raise PageError(str(error), 500) from None
         return Response.redirect(page_before(datasette, request), status=303)
     chosen = form.getlist("location")
     # A form must not be able to make this server read any other folder.
@@ -102,14 +105,6 @@ async def update_page(request: Request, database: Database) -> Response:
             model = None
     await asyncio.to_thread(updater.update, chosen, *([model] if model else ()))
     return Response.redirect(page_before(datasette, request), status=303)
-
-
-def _keep_running(database: Database) -> None:
-    """Install bear-serve as a service with this index, or raise PageError."""
-    try:
-        service_of(database).install()
-    except ForeseenError as error:
-        raise PageError(str(error), 500) from None
 
 
 def service_of(database: Database) -> Service:

@@ -70,7 +70,8 @@ def prepare_connection(datasette: Datasette, connection: sqlite3.Connection) -> 
     if not index_file.is_sidecar_connection(connection):
         other_databases.register(datasette, connection)
         return
-    index_file.wait_for_writers(connection)
+    # Datasette's connections give up after five seconds. Wait for writers as ours do.
+    connection.execute(f"pragma busy_timeout = {round(index_file.READ_BUSY_SECONDS * 1000)}")
     search_connection.register_embed(connection)
     if not vectors.load_extension(connection):
         vectors.hide_passage_index(connection)
