@@ -11,7 +11,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from datasette import Request, Response
+from datasette.app import Datasette
 
 from ..index.config import PLUGIN
 from ..search.redaction import masking
@@ -24,10 +27,6 @@ from ..web.requests import databases, errors, permissions, responses, settings
 from . import AgentLibrary
 from .server import GREETINGS, SdkMissing, build_server
 from .tools import TOOLS, read_text
-
-if TYPE_CHECKING:
-    from datasette import Request, Response
-    from datasette.app import Datasette
 
 MCP_ROUTE = f"{ROUTE}/mcp"
 

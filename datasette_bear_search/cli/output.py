@@ -80,8 +80,7 @@ def agrees(question: str) -> bool:
 
 def confirm(question: str) -> None:
     """End the command unless the person agrees."""
-    if not agrees(question):
-        raise click.Abort
+    click.confirm(printable(question), abort=True)
 
 
 class Lines(str):

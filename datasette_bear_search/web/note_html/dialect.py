@@ -89,13 +89,10 @@ def note_parser() -> MarkdownIt:
     markdown.core.ruler.before("inline", "show_pipes", _show_pipes)
     markdown.core.ruler.before("inline", "limit", _limit_marks)
     markdown.core.ruler.before("inline", "heading_ids", callouts.heading_ids)
-    for name, rule in (
-        ("task", _tasks),
-        ("elements", elements.tidy),
-        ("block_ids", callouts.block_ids),
-        ("callouts", callouts.callouts),
-    ):
-        markdown.core.ruler.push(name, rule)
+    markdown.core.ruler.push("task", _tasks)
+    markdown.core.ruler.push("elements", elements.tidy)
+    markdown.core.ruler.push("block_ids", callouts.block_ids)
+    markdown.core.ruler.push("callouts", callouts.callouts)
     return markdown
 
 
