@@ -90,7 +90,9 @@ def read_request(
     parameters: Parameters, *, size: int = PAGE_SIZE, offset: int = 0, correct: bool = True
 ) -> SearchRequest:
     """Read a request from the parameters of the search page, or raise InvalidParameter."""
-    return SearchRequest(read_query(parameters), read_ranking(parameters), size, offset, correct)
+    mode = _read_choice(parameters, "mode")
+    query = parse(_first(parameters, "q"), mode, read_filters(parameters))
+    return SearchRequest(query, read_ranking(parameters), size, offset, correct)
 
 
 def read_page_request(parameters: Parameters, size: int = PAGE_SIZE) -> SearchRequest:
@@ -144,12 +146,6 @@ def _texts(name: str, value: object) -> list[str]:
         each = int(each) if isinstance(each, bool) else each
         texts.append(each.isoformat() if isinstance(each, date) else str(each))
     return texts
-
-
-def read_query(parameters: Parameters) -> Query:
-    """Read the query and its filters, or raise InvalidParameter."""
-    mode = _read_choice(parameters, "mode")
-    return parse(_first(parameters, "q"), mode, read_filters(parameters))
 
 
 def read_note_id(text: str) -> int:

@@ -23,8 +23,7 @@ from datasette_bear_search.cli.terminal import Screen
 from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index import selection
 from datasette_bear_search.index.file import database
-from datasette_bear_search.query.filter_values import read_filters
-from datasette_bear_search.search.request import read_query, read_ranking
+from datasette_bear_search.search.request import read_request
 from datasette_bear_search.sources.base import SourceConfig
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_database import BearNote
@@ -137,9 +136,7 @@ def test_every_parameter_of_the_page_is_an_option():
             asked.add(name)
             return default
 
-    read_query(Asked())
-    read_ranking(Asked())
-    read_filters(Asked())
+    read_request(Asked())
     context = click.Context(search_command.bear_search)
     options = {parameter.name for parameter in search_command.bear_search.get_params(context)}
     assert asked - {"q"} <= options

@@ -33,7 +33,7 @@ from datasette_bear_search.search import connection as search_connection
 from datasette_bear_search.search import sql_search
 from datasette_bear_search.search.notes import detail
 from datasette_bear_search.search.planning import planner
-from datasette_bear_search.search.request import read_note_id, read_number, read_query, read_ranking
+from datasette_bear_search.search.request import read_note_id, read_number, read_request
 from datasette_bear_search.search.results import marks, records, retrieve, snippets
 from datasette_bear_search.sources import sql as sql_source
 from datasette_bear_search.sources.base import SourceConfig, SourceError
@@ -149,7 +149,7 @@ def parameters(folder: Path) -> Callable[[Choices], None]:
     def run(choices: Choices) -> None:
         given = _pairs(choices)
         try:
-            asked, ranking = read_query(given), read_ranking(given)
+            request = read_request(given)
             filters = read_filters(given)
             size = read_number("_size", "".join(given.get("_size", [])), 10, 1, 100)
             offset = read_number("_next", "".join(given.get("_next", [])), 0, 0, 10**9)
@@ -161,7 +161,8 @@ def parameters(folder: Path) -> Callable[[Choices], None]:
         connection.execute(
             f"select id from notes where {' and '.join(conditions) or '1'}", values
         ).fetchall()
-        planned = planner.plan(connection, asked, balance=ranking.balance)
+        ranking = request.ranking
+        planned = planner.plan(connection, request.query, balance=ranking.balance)
         retrieve.retrieve(
             connection, planned, semantic=True, ranking=ranking, size=size, offset=offset
         )
