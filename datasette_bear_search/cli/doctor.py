@@ -23,7 +23,7 @@ from ..embeddings.files import INSTALL_BUNDLED
 from ..embeddings.names import BUNDLED, CHOICES, MULTILINGUAL_MODEL
 from ..index import config, selection
 from ..index.file import database, metadata, nearest, schema, sources, vectors
-from ..index.run import changes
+from ..index.run import changes, lock
 from ..notes import counted, local_minute, printable
 from ..processes import installed_script
 from ..sources.base import SourceConfig, SourceError
@@ -246,8 +246,6 @@ def _source_fix(source: SourceConfig) -> str:
 
 
 def _index(path: Path) -> Findings:
-    from ..index.run.lock import is_busy
-
     if not path.exists():
         says = f"There is no index at {path} yet."
         yield Finding("file", says, False, database.index_command(path))
@@ -256,7 +254,7 @@ def _index(path: Path) -> Findings:
         with closing(database.connect(path)) as connection:
             yield Finding("file", f"{path}, {path.stat().st_size / 1e6:.1f} MB")
             yield from _permissions(path)
-            if is_busy(path):
+            if lock.is_busy(path):
                 yield Finding("busy", "A datasette bear-index is updating it right now", None)
             if schema.is_current(connection):
                 yield Finding("schema", f"Schema version {schema.VERSION}")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,6 +20,7 @@ from ..embeddings.backends import servers
 from ..index import config
 from ..index.config import Configuration
 from ..index.file import database
+from ..index.run.report import Failure, Hooks, Report
 from ..index.selection import Selection, select
 from ..notes import counted, time_left
 from ..sources.base import SourceConfig
@@ -29,9 +30,6 @@ from ..sources.sql import TABLE_OPTIONS, table_query
 from .listing import listing, reading_lines
 from .options import sidecar_option
 from .output import Command, agrees, clear_errors, echo, progress
-
-if TYPE_CHECKING:
-    from ..index.run.report import Failure, Report
 
 # Passages per second that the bundled model embeds on two cores; used until a run measures it.
 TYPICAL_PACE = 25.0
@@ -151,8 +149,6 @@ def index_sources(
     :param options: of :meth:`.Library.index`
     :return: why the command fails, if a source can't be read or the named model can't be loaded
     """
-    from ..index.run.report import Hooks
-
     configs, model = selection.read, options.get("model")
     semantic = options.get("semantic")
     embedder = library.embedder(model, semantic=semantic)

@@ -5,33 +5,37 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import socket
 import sys
 import threading
+import webbrowser
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from .. import Library
+from ..agents import AgentLibrary, install
+from ..agents import server as mcp_server
 from ..embeddings import registry
 from ..embeddings.registry import get_embedder
 from ..index import config, selection
 from ..index.file import database, metadata, schema
+from ..index.run.report import Hooks, Report
+from ..index.updater import Updater
+from ..index.watch import Task
 from ..notes import ForeseenError
 from ..processes import is_in_uv_cache, user_folder
+from ..search.planning import dictionary
+from ..search.redaction import masking
 from ..service import PORT
 from ..sources.base import SourceConfig
 from .index import index_sources
 from .options import redact_option, sidecar_option
 from .output import Command, clear_errors, confirm, echo
-
-if TYPE_CHECKING:
-    from ..agents import AgentLibrary
-    from ..index.updater import Updater
-    from ..index.watch import Task
 
 LOCALHOST, LOCALHOST_6 = "127.0.0.1", "::1"  # notes are served to this machine only
 SERVER_STOPPED = "Stopped"
@@ -73,8 +77,6 @@ def bear_serve(
     the Bear, Obsidian and Logseq notes on this computer. While the server runs, it keeps the index
     up to date.
     """
-    from ..search.redaction import masking
-
     with clear_errors():
         path = sidecar_path or database.default_path()
         if not database.is_made(path):
@@ -95,8 +97,6 @@ class _WordsIndexed(Exception):
 
 def _bring_up_to_date(path: Path) -> None:
     """Rebuild an index of an earlier version, so that a service need not be told to."""
-    from ..index.run.report import Hooks, Report
-
     with closing(database.connect(path)) as connection:
         if schema.version_of(connection) >= schema.VERSION:
             return database.require_current(connection)
@@ -184,12 +184,8 @@ def bear_mcp(
     command. --install, --bundle and --skill don't serve anything. They show the files that make the
     app run it, and write them if you agree. Notes are never changed.
     """
-    from .. import agents
-    from ..agents import install, server
-    from ..search.redaction import masking
-
     hidden = hidden_tags or config.hidden_by_environment()
-    library = agents.AgentLibrary(sidecar_path, hidden, redact=redact)
+    library = AgentLibrary(sidecar_path, hidden, redact=redact)
     if app or bundle or skill:
         options = [f"--hide-tag={tag}" for tag in hidden_tags]
         options += [f"--sidecar={sidecar_path.absolute()}"] if sidecar_path else []
@@ -200,8 +196,8 @@ def bear_mcp(
     try:
         library.reads_sources = True  # the person's own assistant
         with _exit_on_ctrl_c({}, output=2):  # stdout is the protocol's
-            server.serve_stdio(library)
-    except server.SdkMissing as error:
+            mcp_server.serve_stdio(library)
+    except mcp_server.SdkMissing as error:
         raise click.ClickException(str(error)) from None
     except masking.RedactionMissing as error:
         raise click.ClickException(f"{error}, or use --no-redact") from None
@@ -210,8 +206,6 @@ def bear_mcp(
 def _set_up(
     app: str | None, bundle: Path | None, skill: Path | None, options: Sequence[str], yes: bool
 ) -> None:
-    from ..agents import install
-
     with clear_errors():
         for path, added, text in install.files(app, bundle, skill, options):
             echo(f"This will be written to {path}:", "", *added.split("\n"))
@@ -227,19 +221,16 @@ def _set_up(
 
 def _check_server(library: AgentLibrary) -> None:
     """End the command unless the server would start: an app shows its errors to nobody."""
-    from ..agents import server
-    from ..search.redaction import masking
-
     advice = ""
     try:
         if not is_in_uv_cache(sys.prefix):  # uvx installs the extras when the app runs it
             advice = "Nothing was written, because the app couldn't start the server. "
-            server.build_server(library)
+            mcp_server.build_server(library)
             if library.redact:
                 masking.require()
         with Library(library.path).open() as connection:
             database.require_current(connection)
-    except (server.SdkMissing, ForeseenError) as error:
+    except (mcp_server.SdkMissing, ForeseenError) as error:
         raise click.ClickException(f"{advice or 'Nothing was written. '}{error}") from None
     for each in Library(library.path).source_changes().unreadable:
         echo(f"{each.notice} The app may be refused, too. {each.error}", err=True)
@@ -257,12 +248,8 @@ def serve(
     :param settings: the plugin's settings
     :param source: what to index besides the sources in the index and the configuration file
     """
-    import socket
-    import webbrowser
-
     from datasette.app import Datasette
 
-    from ..index.updater import Updater
     from ..web.api.openapi import SEARCH_PATH
     from ..web.requests.freshness import updaters
     from ..web.server import server
@@ -301,8 +288,6 @@ def serve(
 
 
 def _load_model(path: Path) -> None:
-    from ..search.planning import dictionary
-
     if model := database.stored(path):
         get_embedder(model).warm_up()
         threading.Thread(target=dictionary.hashes, daemon=True).start()  # made only once
@@ -315,8 +300,6 @@ def _task(
 
     :param model: one that the person chose; the present one is used if it can't be had
     """
-    from ..index.watch import Task
-
     library = Library(path)
     known, configuration = library.known_sources()
     if source is not None and source not in known:

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -401,8 +402,6 @@ def count_changes(connection: sqlite3.Connection, stored: StoredSource) -> int:
 
 def reader_version() -> str:
     """Return the version of this package, and whether it reads PDFs: others may read other text."""
-    from importlib.metadata import version
-
     return version("datasette-bear-search") + ("+pdf" if pdf.is_installed() else "")
 
 

@@ -27,6 +27,7 @@ from ...text.markdown import plain_text
 from ..api.openapi import NOTE_PATH, SIMILAR_PATH
 from ..note_html import render, renderer
 from ..note_html.attachments import NoteFiles, note_files
+from ..pipeline import respond
 from ..requests import databases, errors, responses, settings, views
 from ..requests.errors import PageError
 from ..requests.responses import PART_HEADERS
@@ -107,8 +108,6 @@ def _notes_like(
 
 async def _other_result(request: Request, database: Database, note_id: int, step: int) -> Response:
     """Redirect from a result to the next or previous one, or back to the list at either end."""
-    from ..pipeline import respond
-
     arguments = {name: request.args.getlist(name) for name in request.args if name != "step"}
     search_request = read_page_request(arguments)
     # With the last result of the page before and the first of the next one.
