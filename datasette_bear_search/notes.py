@@ -240,6 +240,13 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def ordinal(number: int) -> str:
+    """Return a rank or a day as people write it: ``1st``, ``1,012th``."""
+    is_teen = number % 100 in (11, 12, 13)
+    suffix = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{suffix}"
+
+
 def printable(text: str) -> str:
     """Return the text on one line, without characters that control a terminal or aren't seen."""
     return _seen(_BLANKS.sub(" ", text))

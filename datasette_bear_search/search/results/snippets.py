@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from itertools import islice
 
 from ...embeddings.base import Embedder
-from ...notes import title_line
+from ...notes import ordinal, title_line
 from ...query.fts5 import unique
 from ...text.markdown import FENCE, joined, plain_text, without_attributes, without_html
 from ..planning.planner import Plan
@@ -296,11 +296,11 @@ def _window(text: str, sentences: Sentences, limit: int, marked: Span | None) ->
 def _why_found(note: RankedNote, planned: Plan) -> str:
     reasons = []
     if note.keyword_rank:
-        reasons.append(f"words, {_ordinal(note.keyword_rank)}")
+        reasons.append(f"words, {ordinal(note.keyword_rank)}")
     # If a note has the words, meaning is a reason only if it is close.
     if note.semantic_rank and (is_close(note, planned) or not note.keyword_rank):
         meaning = "meaning" if note.is_found else "loosely related"
-        reasons.append(f"{meaning}, {_ordinal(note.semantic_rank)} ({note.similarity:.2f})")
+        reasons.append(f"{meaning}, {ordinal(note.semantic_rank)} ({note.similarity:.2f})")
     if note.is_exact:
         reasons.append("title" if planned.is_title(note.title) else "exactly as typed")
     elif note.is_phrase:
@@ -308,9 +308,3 @@ def _why_found(note: RankedNote, planned: Plan) -> str:
     if note.missing:
         reasons.append(f"missing: {', '.join(note.missing)}")
     return " · ".join(reasons)
-
-
-def _ordinal(number: int) -> str:
-    is_teen = number % 100 in (11, 12, 13)
-    suffix = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number:,}{suffix}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from ...notes import ordinal
 from ..files.archive import Archive, File
 from ..files.states import composed
 from ..formats.markdown_metadata import Metadata, ParsedText, suffix, without_code
@@ -169,13 +170,12 @@ class LogseqGraph(NoteFolder):
 def formatted(day: date, pattern: str) -> str:
     """Return a day in one of Logseq's date formats, such as ``MMM do, yyyy``."""
     month, weekday = word_lists()["months"][day.month - 1], word_lists()["days"][day.weekday()]
-    digit = 0 if day.day in (11, 12, 13) else day.day % 10
     parts = {
         **{"yy": f"{day.year % 100:02}", "y": f"{day.year:04}", "yyyy": f"{day.year:04}"},
         **{"M": f"{day.month}", "MM": f"{day.month:02}", "MMM": month[:3], "MMMM": month},
         **{"d": f"{day.day}", "dd": f"{day.day:02}"},
         **{"E": weekday[:3], "EE": weekday[:3], "EEE": weekday[:3], "EEEE": weekday},
-        "do": f"{day.day}{({1: 'st', 2: 'nd', 3: 'rd'}).get(digit, 'th')}",
+        "do": ordinal(day.day),
     }
     return _FORMAT_PARTS.sub(lambda match: parts.get(match[0], match[0].strip("'")), pattern)
 
