@@ -56,7 +56,6 @@ HEAVY = {"torch", "transformers", "sentence_transformers", "scipy", "sqlite_util
 NOT_NEEDED = {
     "yaml",
     "datasette_bear_search.index.run.changes",
-    "datasette_bear_search.sources.formats.documents",
     "datasette_bear_search.search.notes.similar",
     "datasette_bear_search.search.redaction.named_secrets",
 }
