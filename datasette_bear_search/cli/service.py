@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from ..agents import install
 from ..index import config
 from ..index.file import database
 from ..notes import ForeseenError
@@ -60,8 +61,6 @@ def bear_uninstall(sidecar_path: Path | None, yes: bool) -> None:
     Lists them and asks first: the index, models, configuration, the service and the entries in
     assistants' apps. Notes aren't touched. The package itself is removed by what installed it.
     """
-    from ..agents import install
-
     service = Service()
     index = sidecar_path or database.default_path()
     if sidecar_path:
@@ -94,8 +93,6 @@ def bear_uninstall(sidecar_path: Path | None, yes: bool) -> None:
 
 def files_we_wrote(index: Path, service: Service) -> Iterator[Path]:
     """Yield the files and folders of ours that are there. Notes and other programs' aren't."""
-    from ..agents import install
-
     data, cache = user_folder("data"), user_folder("cache")
     configuration = config.default_path()
     beside = index.parent.glob(f"{index.name}{database.RESTRICTED_MARK}*")

@@ -15,6 +15,7 @@ from ...notes import local_day
 from ...search.request import read_request
 from ..api.openapi import SEARCH_PATH
 from ..pages.urls import note_url
+from ..pipeline import respond
 from ..requests import databases, permissions
 from ..requests.databases import Actor
 from .cells import MENU_SECONDS, searchable_index
@@ -99,8 +100,6 @@ async def _note_items(
     datasette: Datasette, actor: Actor, database: Database, typed: str
 ) -> list[dict[str, Any]]:
     """Return items for notes by their titles; none if the search isn't done in time."""
-    from ..pipeline import respond
-
     try:
         await permissions.restrict(datasette, actor, database)
         search = read_request(

@@ -9,16 +9,15 @@ from typing import Any
 
 from datasette.app import Datasette
 
+from ..api import endpoints, judgments
 from ..api.openapi import ROUTE, STATIC_PATH
+from ..note_html import attachments
+from ..pages import first_run, note, search, similar
 from ..requests import databases, startup, static_files
 from .metadata import store_metadata
 
 
 def routes() -> list[tuple[str, Any]]:
-    from ..api import endpoints, judgments
-    from ..note_html import attachments
-    from ..pages import first_run, note, search, similar
-
     # Each index has these routes; those of the first one also work without its name.
     ours = [
         (r"", search.search_page),
