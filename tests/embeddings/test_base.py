@@ -481,7 +481,7 @@ def test_whatever_changes_the_vectors_changes_the_fingerprint(change):
 
 
 class FakeSentenceTransformer:
-    """As much of the library as the embedder uses, in the form that it has had since version 5."""
+    """As much of the library as the embedder uses."""
 
     max_seq_length: float | None = 512
     default_prompt_name = None
@@ -498,11 +498,6 @@ class FakeSentenceTransformer:
         self.calls.append((method, prompt))
         return [[1.0, 0.0] for _ in texts]
 
-    def encode(self, texts, *, prompt, **options):
-        return self._encode("encode", texts, prompt)
-
-
-class FakeVersion5(FakeSentenceTransformer):
     def encode_query(self, texts, *, prompt, **options):
         return self._encode("encode_query", texts, prompt)
 
@@ -512,13 +507,13 @@ class FakeVersion5(FakeSentenceTransformer):
 
 @pytest.fixture
 def load_fake(monkeypatch, tmp_path):
-    """Load a folder's model with another library: ``load_fake(FakeVersion5)``."""
+    """Load a folder's model with another library: ``load_fake(max_seq_length=512)``."""
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     (tmp_path / "config.json").write_text("{}")
     monkeypatch.setattr(loading, "silent_libraries", nullcontext)
 
-    def load(library: type[FakeSentenceTransformer], **attributes: Any):
-        library = type(library.__name__, (library,), attributes)
+    def load(**attributes: Any):
+        library = type("Fake", (FakeSentenceTransformer,), attributes)
         module = SimpleNamespace(SentenceTransformer=library)
         monkeypatch.setitem(sys.modules, "sentence_transformers", module)
         embedder = SentenceTransformerEmbedder(str(tmp_path))
@@ -529,28 +524,25 @@ def load_fake(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("library", "prompts", "query_call", "document_call"),
+    ("prompts", "query_call", "document_call"),
     [
-        (FakeVersion5, {}, ("encode_query", ""), ("encode_document", "")),
+        ({}, ("encode_query", ""), ("encode_document", "")),
         (
-            FakeVersion5,
             {"query": "query: ", "document": "", "passage": "passage: "},
             ("encode_query", "query: "),
             ("encode_document", "passage: "),
         ),
-        (FakeSentenceTransformer, {}, ("encode", ""), ("encode", "")),
         (
-            FakeSentenceTransformer,
             {"query": "query: ", "document": "text: "},
-            ("encode", "query: "),
-            ("encode", "text: "),
+            ("encode_query", "query: "),
+            ("encode_document", "text: "),
         ),
     ],
 )
 def test_queries_and_documents_get_the_prompts_of_the_model(
-    load_fake, library, prompts, query_call, document_call
+    load_fake, prompts, query_call, document_call
 ):
-    embedder = load_fake(library, prompts=prompts)
+    embedder = load_fake(prompts=prompts)
     embedder.embed_query("apple")
     embedder.embed_documents(["apple"])
     assert embedder._model.calls[-2:] == [query_call, document_call]
@@ -560,11 +552,11 @@ def test_queries_and_documents_get_the_prompts_of_the_model(
     ("limit", "max_tokens"), [(512, 512), (None, 8192), (float("inf"), 8192), (10**30, 8192)]
 )
 def test_a_model_without_a_limit_reads_a_great_deal(load_fake, limit, max_tokens):
-    assert load_fake(FakeVersion5, max_seq_length=limit).max_tokens == max_tokens
+    assert load_fake(max_seq_length=limit).max_tokens == max_tokens
 
 
 def test_a_folder_is_loaded_without_the_network_and_without_foreign_code(load_fake, tmp_path):
-    model = load_fake(FakeVersion5)._model
+    model = load_fake()._model
     assert (model.path, model.options) == (
         str(tmp_path.resolve()),
         {
@@ -576,26 +568,26 @@ def test_a_folder_is_loaded_without_the_network_and_without_foreign_code(load_fa
 
 
 def test_other_weights_in_the_same_folder_have_another_fingerprint(load_fake, tmp_path):
-    before = load_fake(FakeVersion5).fingerprint
+    before = load_fake().fingerprint
     (tmp_path / "model.safetensors").write_bytes(b"other weights")
-    assert load_fake(FakeVersion5).fingerprint != before
+    assert load_fake().fingerprint != before
 
 
 def test_a_copied_folder_has_the_same_fingerprint(load_fake, tmp_path):
-    embedder = load_fake(FakeVersion5)
+    embedder = load_fake()
     copy = SentenceTransformerEmbedder(str(shutil.copytree(tmp_path, tmp_path / "moved")))
     assert copy.fingerprint == embedder.fingerprint
 
 
 def test_the_same_weights_in_a_second_format_do_not_change_the_fingerprint(load_fake, tmp_path):
-    before = load_fake(FakeVersion5).fingerprint
+    before = load_fake().fingerprint
     (tmp_path / "pytorch_model.bin").write_bytes(b"weights")
-    assert load_fake(FakeVersion5).fingerprint == before
+    assert load_fake().fingerprint == before
 
 
 def test_a_version_of_the_library_does_not_change_the_fingerprint(load_fake):
-    old = load_fake(FakeSentenceTransformer, prompts={})
-    new = load_fake(FakeVersion5, prompts={"query": "", "document": ""})
+    old = load_fake(prompts={})
+    new = load_fake(prompts={"query": "", "document": ""})
     assert old.fingerprint == new.fingerprint
 
 

@@ -183,8 +183,7 @@ def _graph(
         raise Unsupported("it is too large")
     # A copy, because a search may use the model meanwhile. Fused attention makes a longer graph.
     transformer = copy.deepcopy(transformer).cpu().float().eval()
-    if hasattr(transformer, "set_attn_implementation"):
-        transformer.set_attn_implementation("eager")
+    transformer.set_attn_implementation("eager")
     tokens = tokenizer(["two texts", "of unlike lengths"], padding=True, return_tensors="pt")
     names = list(tokens)
     if not {"input_ids", "attention_mask"} <= set(names) <= set(INPUTS):

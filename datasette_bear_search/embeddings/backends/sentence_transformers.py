@@ -222,8 +222,7 @@ def _token_ids(tokenizer: Any, texts: Sequence[str], **options: Any) -> list[lis
 
 
 def _encode(model: Any, texts: list[str], prompt: str = "", *, is_query: bool) -> Any:
-    # Not every model has a method for each kind of text.
-    encode = getattr(model, "encode_query" if is_query else "encode_document", model.encode)
+    encode = model.encode_query if is_query else model.encode_document
     # The library puts the prompt back, and knows it so, because some models don't pool its tokens.
     prompt = prompt if all(text.startswith(prompt) for text in texts) else ""
     return encode(
