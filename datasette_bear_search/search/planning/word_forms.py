@@ -108,6 +108,8 @@ def _in_parts(connection: sqlite3.Connection, word: str) -> list[str]:
     cuts = chain.from_iterable(combinations(places, n) for n in {1, 2, len(places)})
     parts = ([word[start:end] for start, end in pairwise((0, *cut, len(word)))] for cut in cuts)
     phrases = [" ".join(each) for each in parts if known.issuperset(each)]
+    if not phrases:  # the dictionary needn't be read
+        return []
     joint = _JOINT.format("" if has_word(word) else _BLANK)
     pattern = rf"(?<!{_LETTER}){joint.join(folding.plain(word))}(?!{_LETTER})"
     for text in _texts(connection, phrases):
