@@ -394,8 +394,12 @@ def register(connection: sqlite3.Connection) -> None:
 def _normalized(text: str) -> str:
     """Return a normalized text with blanks around scripts without spaces: Wi-Fi 設定."""
     text = normalized(text)
-    runs = rf"(?<=[^\W{UNSPACED}])(?=[{UNSPACED}])|(?<=[{UNSPACED}])(?=[^\W{UNSPACED}])"
-    return re.sub(runs, " ", text) if is_unspaced(text) else text
+    return _SCRIPT_CHANGES.sub(" ", text) if is_unspaced(text) else text
+
+
+_SCRIPT_CHANGES = re.compile(
+    rf"(?<=[^\W{UNSPACED}])(?=[{UNSPACED}])|(?<=[{UNSPACED}])(?=[^\W{UNSPACED}])"
+)
 
 
 # A filter by title or folder folds those of all notes, which takes 20 µs for each in Cyrillic.

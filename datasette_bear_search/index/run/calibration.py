@@ -30,8 +30,8 @@ DEVIATIONS = 1.5
 # Passages to retrieve for each unrelated query: more candidates, so that the nearest is found.
 UNRELATED_CANDIDATES = 50
 # What depends on the notes is measured again, with some dozen searches, if this share of the
-# passages is new, and for languages with at least this share of the notes.
-RECALIBRATE_SHARE, MAIN_LANGUAGE_SHARE = 0.05, 0.05
+# passages is new.
+RECALIBRATE_SHARE = 0.05
 # The self-test of languages: the number of passages among which one is looked for, the maximum of
 # such groups, and the fewest passages for a reliable result; maximum letters and words of a
 # sentence, and minimum words. With one group, 28 % of Chinese libraries passed with MiniLM.
@@ -105,7 +105,7 @@ def thresholds(connection: sqlite3.Connection, embedder: Embedder) -> dict[str, 
     # In the notes' languages: English nonsense is further from German notes than German nonsense.
     # In the library itself: in larger and more varied ones, more is near by chance.
     shares = metadata.language_shares(connection)
-    main = [language for language, share in shares.items() if share >= MAIN_LANGUAGE_SHARE]
+    main = [language for language, share in shares.items() if share >= metadata.MAIN_LANGUAGE_SHARE]
     found = {language: _threshold(connection, embedder, language) for language in main}
     known = {language: limit for language, limit in found.items() if limit is not None}
     # In English, if there is no other language, or none that the model knows.
@@ -133,7 +133,8 @@ def find_foreign_languages(connection: sqlite3.Connection, embedder: Embedder) -
     if declared is not None:
         return [language for language in shares if not cards.includes(declared, language)]
     # One that few notes are in is tested only if they are enough for a reliable result.
-    least = min(MAIN_LANGUAGE_SHARE, MIN_TESTED_PASSAGES / max(metadata.count_notes(connection), 1))
+    enough = MIN_TESTED_PASSAGES / max(metadata.count_notes(connection), 1)
+    least = min(metadata.MAIN_LANGUAGE_SHARE, enough)
     tested = (it for it, share in shares.items() if share >= least and it != "en")
     return [language for language in tested if not _fits(connection, embedder, language)]
 

@@ -24,10 +24,6 @@ from . import dictionary, spelling, word_forms
 from .offers import MAX_DOUBTFUL, contains
 from .word_forms import exists
 
-# The minimum share of the notes in a main language. Rare words weigh much in BM25: if the French
-# stem of "cancer" is searched for, too, three of 3,395 notes cost NFCorpus .008 nDCG@10.
-MAIN_LANGUAGE_SHARE = 0.05
-
 # A word in more than this share of the notes is treated as a stop word. Such words say little in
 # any language and make searches slow. Among few notes the share isn't meaningful.
 COMMON_SHARE = 0.5
@@ -74,21 +70,22 @@ class QueryWords:
     def _find_forms(self, word: str) -> list[str]:
         """Return a word's forms in these notes; of a word that they don't have, likely ones."""
         found = word_forms.forms(self._connection, self.languages, self._as_written(word))
-        lower = normalized(word).lower()
         inflected = [it for it in self.languages if it not in languages.UNINFLECTED]
-        with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
-            if " " in word or not inflected:
-                return found
-            if any(word_forms.note_counts(self._connection, found).values()):
-                return found
-            if dictionary.has_word(lower):
-                # Stemmers know the endings of real words, and "banking" isn't in Icelandic.
-                others = [it for it in inflected if it not in languages.SNOWBALL]
-                inflected = [] if lower.isascii() else others
-            likely = spelling.same_root(self._connection, lower) if inflected else []
-            for language in inflected:
-                word_forms.add_forms(self._connection, found, likely, language)
+        if inflected and " " not in word:
+            with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
+                if not any(word_forms.note_counts(self._connection, found).values()):
+                    self._add_likely(found, normalized(word).lower(), inflected)
         return found
+
+    def _add_likely(self, found: list[str], word: str, inflected: Sequence[str]) -> None:
+        """Add the forms that an unknown word may have in these languages."""
+        if dictionary.has_word(word):
+            # Stemmers know the endings of real words, and "banking" isn't in Icelandic.
+            others = [it for it in inflected if it not in languages.SNOWBALL]
+            inflected = [] if word.isascii() else others
+        likely = spelling.same_root(self._connection, word) if inflected else []
+        for language in inflected:
+            word_forms.add_forms(self._connection, found, likely, language)
 
     def _count(self, word: str) -> dict[str, int]:
         """Return how many notes have each of a word's stems."""
@@ -262,7 +259,8 @@ def _languages(
     main = next((language for language in shares if language in languages.STOP_WORDS), "en")
     likely = languages.likely(terms.words, present)
     stop_words = languages.STOP_WORDS[likely or main]
-    mains = [language for language in present if shares.get(language, 1) >= MAIN_LANGUAGE_SHARE]
+    least = metadata.MAIN_LANGUAGE_SHARE
+    mains = [language for language in present if shares.get(language, 1) >= least]
     chosen = [likely] if likely else mains
     others = [language for language in present if language not in chosen and language != "en"]
     with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
