@@ -22,6 +22,7 @@ from datasette.cli import cli
 
 from datasette_bear_search import Library, agents, sqlite
 from datasette_bear_search.agents import tools
+from datasette_bear_search.index.config import PLUGIN
 from datasette_bear_search.index.file import database
 from datasette_bear_search.search import engine, request
 from datasette_bear_search.search.notes import start_page
@@ -258,3 +259,20 @@ async def test_a_read_that_takes_too_long_says_so(index):
     endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n"
     with pytest.raises(PageError, match="took too long and was stopped"):
         await errors.read_index(served, lambda connection: connection.execute(endless).fetchall())
+
+
+@pytest.mark.skipif(IS_1_0, reason="Datasette 1.0 doesn't start while one of its files is locked")
+@pytest.mark.asyncio
+async def test_an_index_that_is_locked_at_the_start_is_served_once_it_is_free(
+    index, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(turns, "LOCKED_SECONDS", 0.1)
+    path = shutil.copy(index, tmp_path / "notes.db")
+    config = {"plugins": {PLUGIN: {"hidden_tags": ["work"], "warm_up": False}}}
+    with closing(sqlite.sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("begin exclusive")
+        datasette = configured([path], config)
+        locked = await datasette.client.get("/-/bear-search?q=roof")
+        assert (locked.status_code, errors.LOCKED in locked.text) == (503, True)
+        assert datasette.get_database("notes").cached_size == 0  # says nothing of hidden notes
+    assert (await datasette.client.get("/-/bear-search?q=roof")).status_code == 200

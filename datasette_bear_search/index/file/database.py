@@ -375,10 +375,9 @@ def undo_half_a_commit(path: Path) -> None:
 
 def is_half_committed(path: Path) -> bool:
     """Return whether a run is in the middle of a commit, or was when it was killed."""
-    file = str(path.resolve())
     # SQLite zeroes the beginning of a journal that is no longer needed.
-    with suppress(OSError), open(f"{file}-journal", "rb") as journal:
-        return journal.read(1) not in (b"", b"\0") and _has_our_id(file)
+    with suppress(OSError), open(f"{path.resolve()}-journal", "rb") as journal:
+        return journal.read(1) not in (b"", b"\0") and has_our_id(path)
     return False
 
 
@@ -395,8 +394,9 @@ _kept_open: dict[str, BinaryIO] = {}
 _kept_open_lock = threading.Lock()
 
 
-def _has_our_id(file: str) -> bool:
-    """Return whether a file in the middle of a commit is an index; others mustn't be touched."""
+def has_our_id(path: Path) -> bool:
+    """Return whether a file is an index, even while another program's lock keeps SQLite out."""
+    file = str(path.resolve())
     with _kept_open_lock:
         if file not in _kept_open:
             _kept_open[file] = open(file, "rb", buffering=0)  # noqa: SIM115

@@ -40,7 +40,12 @@ async def sidecar_databases(datasette: Datasette) -> list[Database]:
             continue
         path, is_unknown = Path(database.path), database not in _is_sidecar
         is_half = index_file.is_half_committed(path)
-        if not (is_half or is_unknown) or index_file.is_locked(path, wait=0):
+        if not (is_half or is_unknown):
+            continue
+        if index_file.is_locked(path, wait=0):
+            with suppress(OSError):  # not yet known not to be one: it may be in the making
+                if is_unknown and index_file.has_our_id(path):
+                    _is_sidecar[database] = True
             continue
         if is_half:
             with suppress(sqlite3.Error):  # the next read reports the error
