@@ -45,6 +45,7 @@ _NOTES_AT_A_TIME = 250
 
 def file_for(path: Path, tags: Sequence[str]) -> Path:
     """Return the path of the restricted index of the index at ``path`` that lacks these tags."""
+    "".join(tags).encode()  # if one isn't UTF-8, raise the error before there is a file
     folded = json.dumps(sorted({*map(fold_tag, tags)})).encode()
     return Path(f"{path}{RESTRICTED_MARK}{hashlib.blake2b(folded, digest_size=6).hexdigest()}")
 

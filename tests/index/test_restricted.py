@@ -186,6 +186,14 @@ def test_an_environment_variable_makes_one_in_advance(write, bear_index, sidecar
     assert restricted.file_for(sidecar_path, ["#work", "Private"]).exists()
 
 
+def test_a_tag_that_is_not_utf8_leaves_no_file(write, bear_index, sidecar_path):
+    write(DIARY)
+    bear_index()
+    with pytest.raises(UnicodeEncodeError):
+        Library(sidecar_path, ["private", "caf\udce9"]).search("roof")
+    assert not [*sidecar_path.parent.glob(f"{sidecar_path.name}{database.RESTRICTED_MARK}*")]
+
+
 def test_a_restricted_index_cannot_be_indexed_into(seen, sidecar_path, library):
     seen(DIARY, ROOF)
     file = restricted.file_for(sidecar_path, TAGS)
