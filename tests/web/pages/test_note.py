@@ -218,6 +218,16 @@ async def test_words_are_marked_in_the_title_and_in_the_text_of_images(serve, pa
     assert "<mark>roof</mark> &amp; &lt;gutter&gt;" in html
 
 
+async def test_files_without_the_words_are_a_link_away(serve, path):
+    files = (BearFile("s.png", ocr="roof"), BearFile("t.png", ocr="gutter"))
+    datasette = serve(BearNote("# Roof\n\n![](s.png) ![](t.png)", files=files))
+    found = await main(datasette, path("Roof") + "?q=roof")
+    assert "gutter" not in found
+    address = links(found)["… and 1 more"]
+    assert address == f"{path('Roof')}#files"
+    assert "gutter" in await main(datasette, path("Roof"))
+
+
 @pytest.mark.parametrize("passage", ["", "0", "x", "99999", "-1", "1' or 1"])
 async def test_a_passage_of_no_or_another_note_is_left_out(serve, path, passage):
     html = await main(serve(ROOF, STOVE), f"{path('Stove')}?passage={passage}")
