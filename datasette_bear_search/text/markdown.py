@@ -73,6 +73,7 @@ _HTML = re.compile(
           | /?(?:{_INLINE})(?:[\s/][^<>]*)?>
           | (?P<break>/?(?:{_BLOCKS})(?:[\s/][^<>]*)?>)
           | img\s(?:[^<>]*?\balt="(?P<alt>[^"<>]*)")?[^<>]*>
+          | (?P<url>[a-z][a-z\d+.-]*://[^\s<>]+)>
         )
     )""",
     re.VERBOSE | re.IGNORECASE,
@@ -190,14 +191,17 @@ def joined(text: str) -> str:
 
 
 def without_html(text: str) -> str:
-    """Return Markdown without HTML tags and comments, except in code. Alternative texts stay."""
+    """Return Markdown without HTML tags and comments, except in code. Alternative texts stay.
+
+    An address in angle brackets loses these.
+    """
     return _HTML.sub(_text_of_html, text) if "<" in text else text
 
 
 def _text_of_html(match: re.Match[str]) -> str:
     if match[0][0] != "<":
         return match[0]  # code
-    return match["alt"] or (" " if match["break"] else "")
+    return match["alt"] or match["url"] or (" " if match["break"] else "")
 
 
 def _without_emphasis(text: str) -> str:

@@ -210,6 +210,7 @@ def test_a_list_shows_how_its_notes_begin(index_notes):
             "`<b>` in List<String> of <me@b.example> 1 < 2",
             "⟬<b>⟭ in List<String> of <me@b.example> 1 < 2",
         ),
+        ("See <https://b.example/a_b>, `<x://y>`", "See https://b.example/a_b, ⟬<x://y>⟭"),
     ],
 )
 def test_markdown_keeps_its_structure_in_few_lines(markdown, text):
