@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -103,7 +103,9 @@ class _ChangeCounter:
     def changes(self) -> SourceChanges:
         with self._lock:
             is_counting = self._thread is not None and self._thread.is_alive()
-            if not is_counting and (time.monotonic() >= self._next_check or self._is_outdated()):
+            if is_outdated := self._is_outdated():
+                self._found = replace(self._found, changed=0)  # the run has indexed them
+            if not is_counting and (time.monotonic() >= self._next_check or is_outdated):
                 # A daemon, so that a stopping server doesn't wait for a folder on a slow drive.
                 self._thread = threading.Thread(target=self._check, daemon=True)
                 self._thread.start()

@@ -330,9 +330,11 @@ def source_notices(changes: freshness.SourceChanges, path: Path) -> list[str]:
     """Return notices on notes that changed since they were indexed, or may have."""
     notices = [each.notice for each in changes.unreadable]
     if changes.changed:
-        path = database.unrestricted(path)
-        update = f"To update it, run: {database.index_command(path)}"
-        update = "It is being updated." if lock.is_busy(path) else update
-        said = f"{counted(changes.changed, 'note')} changed since the index was made. {update}"
+        path, changed = database.unrestricted(path), counted(changes.changed, "note")
+        # "To go", not "changed": a rebuild indexes all notes anew.
+        said = f"The index is being updated: {changed} to go."
+        if not lock.is_busy(path):
+            update = f"To update it, run: {database.index_command(path)}"
+            said = f"{changed} changed since the index was made. {update}"
         notices.append(said)
     return notices

@@ -6,6 +6,7 @@ import errno
 import json
 import re
 import sqlite3
+import threading
 import time
 from contextlib import closing, contextmanager
 
@@ -17,7 +18,7 @@ from datasette.cli import cli
 from datasette_bear_search import Library
 from datasette_bear_search.agents import AgentLibrary, notes, tools
 from datasette_bear_search.index import freshness
-from datasette_bear_search.index.run import indexer, lock
+from datasette_bear_search.index.run import changes, indexer, lock
 from datasette_bear_search.index.run.report import SILENT
 from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import edit, forbid
@@ -172,6 +173,24 @@ def test_a_slow_count_is_taken_anew_once_a_run_has_ended(index_notes, library, m
     assert freshness.changes_since_indexing(path).changed == 0
 
 
+def test_what_was_counted_before_a_run_is_not_said_after_it(index_notes, library, monkeypatch):
+    path, may_end = index_notes(NOTES), threading.Event()
+    monkeypatch.setattr(freshness, "MAX_PAUSE", 0)
+    monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 30)
+    edit(library, "update ZSFNOTE set ZTITLE = 'Wombat' where ZTITLE = 'Soup'")
+    assert freshness.changes_since_indexing(path).changed == 1
+    monkeypatch.setattr(freshness, "SECONDS_TO_WAIT", 0.01)
+    monkeypatch.setattr(changes, "count_changes", lambda *_: may_end.wait(30) and 2)
+    edit(library, "update ZSFNOTE set ZTITLE = 'Koala' where ZTITLE = 'Roof'")
+    assert freshness.changes_since_indexing(path).changed == 1  # it is still counting
+    Library(path).index(library)
+    assert freshness.changes_since_indexing(path).changed == 0
+    counting = freshness._counter(path)._thread
+    may_end.set()
+    counting.join()
+    assert freshness.changes_since_indexing(path).changed == 0
+
+
 # While vectors are made
 
 
@@ -208,4 +227,4 @@ def test_notes_that_changed_are_being_updated_while_a_run_is_at_work(
     edit(library, "update ZSFNOTE set ZTITLE = 'Wombat' where ZTITLE = 'Soup'")
     with a_run_at_work(path):
         [said] = Library(path).search("roof").notices
-    assert said == "1 note changed since the index was made. It is being updated."
+    assert said == "The index is being updated: 1 note to go."
