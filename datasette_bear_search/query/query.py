@@ -84,7 +84,8 @@ def parse(
     :param has_times: whether "notes from last week" may be a filter
     """
     ends_in_space = text[-1:].isspace()
-    text, notices = _cleaned(text)
+    text, cut = _cleaned(text)
+    notices: list[str] = []
     words = text if mode == "like" else re.sub(_FTS5_SIGNS, lambda sign: " " * len(sign[0]), text)
     tokens = tokenize(words)
     for number in re.finditer(fts5.PHONE_NUMBER, words):  # it may have blanks and parentheses
@@ -112,7 +113,7 @@ def parse(
         terms = tuple(token for token in reading.tokens if token.kind in ("word", "phrase"))
     if len(terms) > MAX_QUERY_WORDS:
         terms, boolean = terms[:MAX_QUERY_WORDS], None
-        notices.append(f"Only the first {MAX_QUERY_WORDS} words were searched for.")
+        cut = cut or (f"Only the first {MAX_QUERY_WORDS} words were searched for.",)
     clauses = reading.clauses
     if guess:
         clauses.append(Clause("time", guess.name, guess.label, guess.start, guess.end))
@@ -146,7 +147,7 @@ def parse(
         ),
         time=time,
         is_of_time=guess is not None,
-        notices=(*notices, *reading.notices),
+        notices=(*cut, *notices, *reading.notices),
         clauses=tuple(sorted(clauses, key=lambda clause: clause.start)),
         filters_beside=filters or Filters(),
     )
@@ -217,13 +218,12 @@ def with_value(text: str, name: str, value: str, other: str) -> str:
     return text
 
 
-def _cleaned(text: str) -> tuple[str, list[str]]:
+def _cleaned(text: str) -> tuple[str, tuple[str, ...]]:
     text = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]", " ", text).split())
     if len(text) <= MAX_QUERY_CHARACTERS:
-        return text, []
-    return text[:MAX_QUERY_CHARACTERS].rstrip(), [
-        f"Only the first {MAX_QUERY_CHARACTERS:,} characters were searched for."
-    ]
+        return text, ()
+    cut = f"Only the first {MAX_QUERY_CHARACTERS:,} characters were searched for."
+    return text[:MAX_QUERY_CHARACTERS].rstrip(), (cut,)
 
 
 def _without_syntax(text: str, tokens: Sequence[Token]) -> str:

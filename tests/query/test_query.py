@@ -203,7 +203,9 @@ def test_the_last_word_without_a_space_after_it_is_a_beginning(text, beginning):
 def test_a_pasted_page_is_cut_with_a_notice():
     query = parse("word " * 5000)
     assert len(query.text) <= MAX_QUERY_CHARACTERS
-    assert f"{MAX_QUERY_CHARACTERS:,} characters" in query.notices[0]
+    assert query.notices == (
+        f"Only the first {MAX_QUERY_CHARACTERS:,} characters were searched for.",
+    )
 
 
 @pytest.mark.parametrize("joint", [" ", " AND "])

@@ -55,6 +55,8 @@ NOTHING_IS_CLOSE = 2.0
 # The threshold until the first vectors of an index are complete, and measured: five collections
 # have .26 to .39.
 UNMEASURED_THRESHOLD = 0.33
+# Characters of a text that is offered in place of the typed one. Nobody compares longer ones.
+LONGEST_OFFER = 200
 # A query of more words is a sentence, even with an identifier or a phrase (+.001 on Chroma).
 MAX_KEYWORDS = 2
 
@@ -139,6 +141,8 @@ class Plan:
     @property
     def offers(self) -> tuple[str, ...]:
         """Other texts that may be meant: with the likeliest corrections, then the next ones."""
+        if len(self.query.text) > LONGEST_OFFER:
+            return ()
         texts = [*self.other_texts]
         uncertain = self.uncertain_corrections
         for place in range(max((len(words) for _, words in uncertain), default=0)):

@@ -184,6 +184,11 @@ def test_a_slip_comes_before_a_frequent_word(index_notes):
     assert planned(path, "installerae").offers == ("installerade", "installera")
 
 
+def test_no_other_text_is_offered_for_a_pasted_one(index_notes):
+    path = index_notes([BearNote("# Strap\n\nA strip of leather.")], "--no-semantic")
+    assert planned(path, "strp " + "of leather " * 20).offers == ()
+
+
 def test_equally_near_words_are_all_suggested(index_notes):
     path = index_notes([BearNote("# Strap\n\nA strip of leather.")], "--no-semantic")
     found = planned(path, "strp")
