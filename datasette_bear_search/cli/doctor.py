@@ -85,6 +85,11 @@ def examine(path: Path, *, load_model: bool = False) -> dict[str, list[Finding]]
         "Sources": _sources(path),
         "Index": _index(path),
     }
+    # Wait once, not in each area that reads the index.
+    if database.is_locked(path, wait=database.READ_BUSY_SECONDS):
+        says = database.explained(sqlite3.OperationalError("database is locked"))
+        busy = Finding("file", says, False, "datasette bear-index")
+        areas = {"Python": _python(), "Index": iter([busy])}
     found = {area: [_on_index(path, each) for each in checks] for area, checks in areas.items()}
     return {area: findings for area, findings in found.items() if findings}
 

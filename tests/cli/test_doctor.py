@@ -1,6 +1,7 @@
 """``datasette bear-doctor`` finds problems and says how to fix them."""
 
 import json
+import time
 from contextlib import closing
 
 import filelock
@@ -11,7 +12,7 @@ from datasette.cli import cli
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.names import BUNDLED, MULTILINGUAL_MODEL
 from datasette_bear_search.index import config
-from datasette_bear_search.index.file import vectors
+from datasette_bear_search.index.file import database, vectors
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import edit, folder_state
@@ -162,6 +163,17 @@ def test_doctor_mentions_a_running_indexer(indexed, doctor, sidecar_path):
         status, found = doctor()
     assert status == 0
     assert "updating it" in found["busy"]["says"]
+
+
+def test_doctor_waits_once_for_a_lock(indexed, doctor, sidecar_path, monkeypatch):
+    monkeypatch.setattr(database, "READ_BUSY_SECONDS", 0.2)
+    with closing(sqlite3.connect(sidecar_path, isolation_level=None)) as writer:
+        writer.execute("begin exclusive")
+        started = time.monotonic()
+        status, found = doctor()
+    assert time.monotonic() - started < 9  # a second one would wait for ten
+    assert status == 1
+    assert found["file"]["says"].startswith("Another program keeps the index from being used")
 
 
 def test_a_broken_configuration_is_a_problem(indexed, doctor, tmp_path, monkeypatch):
