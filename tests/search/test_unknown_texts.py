@@ -237,7 +237,7 @@ def test_notes_far_away_are_not_found_before_a_threshold_is_measured(bilingual):
     edit(bilingual.path, "delete from meta where key = 'thresholds'")
     response = bilingual.search("where is the hut with the tools", mode="hybrid")
     assert by_kind(response)[True] == ["Shed"]
-    assert response.results.plan.threshold == 0.33
+    assert response.results.plan.threshold == 0.39
 
 
 def test_nothing_is_close_if_only_foreign_notes_are_near(bilingual):
