@@ -45,11 +45,12 @@ _TAGS = {
     "please|alle|etwas|der|die|das|den|mir|meinen?|welche|zeige?|finde|suche?|ist|sind|stammen|wo|"
     "so|mal|bitte",
     "text": "drafts?|ideas?|lists?|pages?|recipes?|texts?|entw[uü]rfe?|listen?|rezepte?",
-    "about": "about|after|before|for|than|until",
+    "about": "about",
+    "for": "after|before|for|than|until",
     "who": "who|whom|when|how|he|she|they",
 }
 # The time is WHOSE if it has an 's, FROM, SINCE or IN after a preposition, or else LAST.
-_WHEN, _GAP, _END = "(?:SINCE|LAST|IN) ", "(?:(?:-|about|ASK|NOTES) )", "(?:THAT |$)"
+_WHEN, _GAP, _END = "(?:SINCE|LAST|IN) ", "(?:(?:-|about|for|ASK|NOTES) )", "(?:THAT |$)"
 _VERB = "(?:WROTE|EDITED|NOTE) "
 _THEY = f"(?:NOTES?|text) (?:(?:THAT |ASK )*|{_GAP}*(?=DID))"  # notes that …, notes about … did …
 _WHAT = "(?:^|WHAT )(?!.*EDITED)"  # what did I write, but what did I change may be of anything
@@ -57,6 +58,7 @@ _WHO = f"(?:{_THEY}|{_WHAT})(?:DID )?I "
 _ORDERS = (
     "NOTES? (?:FROM|SINCE) ",  # notes from last week about the roof
     f"NOTES {_VERB}{_WHEN}",  # notes created in May about the roof
+    f"^{_VERB}{_WHEN}about ",  # edited in May about the roof
     f"^(?:ASK )*(?:WHOSE |{_WHEN})(?:{_VERB})?NOTES? ",  # yesterday's notes about the roof
     f"^{_WHEN}(?:THAT )?(?:I |DID I {_GAP}*)WROTE ",  # last week I wrote about the roof
     f"WHAT WROTE I {_WHEN}",  # was schrieb ich gestern über das Dach

@@ -49,6 +49,7 @@ def may(year: int) -> datetime:
     ("text", "time", "since", "until"),
     [
         ("what did I write last week about the cabin", "last week", "26-11-16", "26-11-23"),
+        ("edited in 2022 about the cabin", "in 2022", "22-01-01", "23-01-01"),
         ("notes from last summer", "from last summer", "26-06-01", "26-09-01"),
         ("in March", "in March", "26-03-01", "26-04-01"),
         ("in December", "in December", "25-12-01", "26-01-01"),
