@@ -46,7 +46,7 @@ class Terms:
             return self.boolean
         loose = []
         for word in (*self.identifiers, *self.words):
-            if is_phone_number(word):
+            if is_number(word):
                 loose.append(quoted(word))
                 continue
             found = words(word)
@@ -189,6 +189,12 @@ PHONE_NUMBER = (
     r"(?<!\S)(?!\d\d([./-])\d\d\1\d\d(?:\d\d)?\b)"
     r"(?:\+|\(?0|\(\d{3}\))[\d ()/.‐-]*\d(?![^\s,;:.!?])"
 )
+# 1,000, 1'000, 1.000.000, 1 000 000; but not 1.234, which may be a version or a fraction, and not
+# 10 100, which may be two numbers.
+GROUPED_NUMBER = (
+    r"(?<!\S)[1-9]\d{0,2}(?:(?:,\d{3})+|(?:['’]\d{3})+|(?:\.\d{3}){2,}|(?: \d{3}){2,})"
+    r"(?![^\s;:.,!?])"
+)
 # Their digits, by ITU's E.164.
 PHONE_DIGITS = range(7, 16)
 
@@ -215,6 +221,11 @@ def is_identifier(word: str) -> bool:
 def is_phone_number(word: str) -> bool:
     is_one = bool(re.fullmatch(PHONE_NUMBER, word))
     return is_one and sum(map(str.isdigit, word)) in PHONE_DIGITS
+
+
+def is_number(word: str) -> bool:
+    """Return whether a word is a number in groups of digits, all of which have to match."""
+    return is_phone_number(word) or bool(re.fullmatch(GROUPED_NUMBER, word))
 
 
 def is_compound(word: str) -> bool:

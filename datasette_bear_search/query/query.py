@@ -88,9 +88,10 @@ def parse(
     notices: list[str] = []
     words = text if mode == "like" else re.sub(_FTS5_SIGNS, lambda sign: " " * len(sign[0]), text)
     tokens = tokenize(words)
-    for number in re.finditer(fts5.PHONE_NUMBER, words):  # it may have blanks and parentheses
+    # They may have blanks and parentheses.
+    for number in re.finditer(f"{fts5.PHONE_NUMBER}|{fts5.GROUPED_NUMBER}", words):
         own = [each for each in tokens if each.start < number.end() and number.start() < each.end]
-        if fts5.is_phone_number(number[0]) and not {each.kind for each in own} & _QUOTED:
+        if fts5.is_number(number[0]) and not {each.kind for each in own} & _QUOTED:
             at = tokens.index(own[0])
             tokens[at : at + len(own)] = [Token("word", number[0], *number.span())]
     if words != text:
@@ -291,7 +292,7 @@ def _terms(tokens: Sequence[Token], *, has_clauses: bool = False) -> Terms:
         meaning.append(token.text.strip("*"))
         if token.is_punctuation:
             punctuation.append(token.text)
-        elif fts5.is_phone_number(token.text):
+        elif fts5.is_number(token.text):
             identifiers.append(token.text)
         elif token.prefix:
             prefixes.append(token.prefix)

@@ -109,6 +109,20 @@ def test_another_phone_number_is_not_found(numbers, text):
     assert response.notices == (f"No note contains “{text}”.",)
 
 
+AMOUNTS = {
+    "joined": "1000000", "commas": "1,000,000", "dots": "1.000.000", "blanks": "1 000 000",
+    "narrow": "1\u202f000\u202f000", "signs": "1’000’000",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [*AMOUNTS.values(), "1\xa0000\xa0000", "1'000'000"])
+def test_a_number_is_found_whatever_is_between_its_thousands(index_notes, text):
+    others = {"zeros": "1 and 000", "long": "7000000", "short": "1000", "version": "1.000"}
+    notes = [BearNote(f"# {name}\n\nIt cost {n}.") for name, n in {**AMOUNTS, **others}.items()]
+    hits = found(index_notes(notes, "--no-semantic"), text)
+    assert {hit.title for hit in hits} == {*AMOUNTS}
+
+
 JOINED = {
     "Answer": "The follow-up is by e-mail, and it isn’t urgent, says O'Brien.",
     "Sheet": "A GPT-4 prompt, a database.",

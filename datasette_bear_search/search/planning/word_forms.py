@@ -79,7 +79,14 @@ def as_written(connection: sqlite3.Connection, text: str) -> list[str]:
     """Return a text as typed, as the notes write it, and in British or American spelling."""
     others = regional.other_spellings(text)
     known = (it for it in others if exists(connection, fts5.quoted(it), if_broken=False))
-    return [text, *_respelled(connection, text), *known]
+    return [text, *_in_groups(text), *_respelled(connection, text), *known]
+
+
+def _in_groups(text: str) -> list[str]:
+    """Return a number with its thousands apart, in any of the ways; or joined, if they are."""
+    if re.fullmatch(fts5.GROUPED_NUMBER, text):
+        return [re.sub(r"\D", "", text)]
+    return [f"{int(text):,}"] if re.fullmatch(r"[1-9]\d{3,14}", text) else []
 
 
 def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
