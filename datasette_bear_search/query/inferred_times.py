@@ -98,11 +98,11 @@ def find(text: str) -> Time | None:
         return None
     tags = {word.start(): _tag(word[0]) for word in re.finditer(r"\w+|[^\w\s]", low)}
     found: list[Time] = []
-    for start, end, name, since, until, kind, is_past in said(low):
+    for start, end, name, since, until, kind, is_sure in said(low):
         if since.year < FIRST_YEAR or since > dates.today() or re.match(_NOT_BEFORE, low[end:]):
             continue
         is_asked, asking = _asking(tags, start, end, kind)
-        if is_asked or is_past or kind in ("FROM", "SINCE") or re.search(_PAST, low):
+        if is_asked or is_sure or kind in ("FROM", "SINCE") or re.search(_PAST, low):
             found.append(Time(start, end, text[name], since, until, is_asked, asking))
     return min(found, key=lambda time: (not time.is_asked, time.start), default=None)
 

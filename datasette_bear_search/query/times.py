@@ -49,7 +49,7 @@ class Said(NamedTuple):
     since: datetime
     until: datetime
     kind: str  # FROM, SINCE or IN after a preposition, WHOSE with an 's, or else LAST
-    is_past: bool  # surely, whatever the text is about
+    is_sure: bool  # whether it is a time of the past, whatever the text is about
 
 
 def period(text: str) -> tuple[datetime, datetime]:
@@ -65,7 +65,7 @@ def period(text: str) -> tuple[datetime, datetime]:
 
 def said(text: str) -> Iterator[Said]:
     """Yield the times in a text in lower case, the most specific first; some may overlap."""
-    for pattern, is_past in _patterns():
+    for pattern, is_sure in _patterns():
         for match in re.finditer(pattern, text):
             (since, until), (start, end) = _span(match), match.span()
             kind = "IN" if start < match.start("core") else "LAST"
@@ -76,12 +76,12 @@ def said(text: str) -> Iterator[Said]:
             elif match["since"]:
                 kind, until = "SINCE", dates.today() + timedelta(days=1)
             name = slice(*match.span(0 if kind == "SINCE" else "core"))
-            yield Said(start, end, name, since, until, kind, is_past)
+            yield Said(start, end, name, since, until, kind, is_sure)
 
 
 @cache
 def _patterns() -> tuple[tuple[str, bool], ...]:
-    """Return patterns, the most specific first, and whether the times of each are surely past."""
+    """Return patterns, the most specific first, and whether each surely is of the past."""
     months, weekdays, seasons = map("|".join, (MONTHS, WEEKDAYS, _SEASONS))
     counted = rf"(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)}) (?P<unit>{'|'.join(_UNITS)})"
     spans = r"week|woche|month|monats?|year|jahr(?:es)?|weekend|wochenende"
@@ -102,8 +102,8 @@ def _patterns() -> tuple[tuple[str, bool], ...]:
     )
     # Match whole words only. Of "last weekend's fair", match the 's, too.
     return tuple(
-        (rf"\b{lead}(?P<core>{core})(?:['’]s)?(?![\w'’-])", is_past)
-        for lead, core, is_past in patterns
+        (rf"\b{lead}(?P<core>{core})(?:['’]s)?(?![\w'’-])", is_sure)
+        for lead, core, is_sure in patterns
     )
 
 

@@ -64,7 +64,7 @@ class QueryWords:
         found = _languages(connection, terms, self._as_written)
         self.languages, self.stop_words, self.language = found
         self._forms = cache(self._find_forms)
-        self._counts = cache(self._count)
+        self._note_counts = cache(partial(word_forms.note_counts, connection))
         self._notes = metadata.count_notes(connection)
 
     def _find_forms(self, word: str) -> list[str]:
@@ -73,7 +73,7 @@ class QueryWords:
         inflected = [it for it in self.languages if it not in languages.UNINFLECTED]
         if inflected and " " not in word:
             with suppress(sqlite3.DatabaseError):  # the statement itself will fail, too
-                if not any(word_forms.note_counts(self._connection, found).values()):
+                if not any(self._note_counts(tuple(found)).values()):
                     self._add_likely(found, normalized(word).lower(), inflected)
         return found
 
@@ -87,9 +87,9 @@ class QueryWords:
         for language in inflected:
             word_forms.add_forms(self._connection, found, likely, language)
 
-    def _count(self, word: str) -> dict[str, int]:
+    def _counts(self, word: str) -> dict[str, int]:
         """Return how many notes have each of a word's stems."""
-        return word_forms.note_counts(self._connection, self._forms(word))
+        return self._note_counts(tuple(self._forms(word)))
 
     def _most_notes(self, word: str) -> int:
         return max(self._counts(word).values(), default=0)
