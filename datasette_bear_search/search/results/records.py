@@ -76,6 +76,7 @@ class FoundNote(RankedNote):
     # The passage with those near it, and its offset in the note.
     around: str = ""
     around_start: int = 0
+    is_in_code: bool = False  # whether that begins inside a fenced code block
     whole: str = ""  # the note's body, if the search asks for its to-dos, images, links or code
     goes_on: bool = False  # whether the note has more text after it
     templates: tuple[int, ...] = ()  # offsets in it of lines that many notes share

@@ -239,6 +239,10 @@ select
     )),
     iif(passages.text is null, around_start + 1, 1), around_end - around_start
   ) as around,
+  (
+    select length(before) - length(replace(before, '```', '..'))
+    from (select substr(notes.body, 1, around_start) as before)
+  ) % 2 as is_in_code,
   iif(:whole, substr(notes.body, 1, {READ}), '') as whole,
   -- other sources that have the same note
   (
@@ -321,6 +325,7 @@ def _note(row: dict[str, Any], shared: Container[int]) -> FoundNote:
         file_name=row.get("file_name", ""),
         around=around,
         around_start=row["around_start"] or 0,
+        is_in_code=bool(row["is_in_code"]),
         whole=row["whole"] or "",
         goes_on=bool(row["goes_on"]),
         templates=tuple(line.start() for line in lines if line_hash(plain_text(line[0])) in shared),

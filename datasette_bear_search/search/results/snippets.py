@@ -223,7 +223,7 @@ def _shown_text(
     if marked:
         first, last = marked[0] - start, marked[1] - start
         markdown = markdown[:first] + _as_sentence(markdown[first:last]) + markdown[last:]
-    text = readable(_with_fence(markdown, whole, start))
+    text = readable(_with_fence(markdown, "```\n" * note.is_in_code + whole[:start]))
     heading = note.passage.heading.split(" › ")[-1] if note.passage.heading else note.title
     first_line, _, _ = text.text.partition("\n")
     if first_line.strip() == plain_text(heading).strip():
@@ -247,10 +247,10 @@ def _without_half(text: str) -> str:
     return text[:-100] + _LEFT_OVER.sub("", text[-100:])
 
 
-def _with_fence(text: str, passage: str, start: int) -> str:
+def _with_fence(text: str, before: str) -> str:
     # Text that begins inside a code fence is code. The pattern looks at each character, and few
     # lines have fences.
-    lines = (line for line in passage[:start].split("\n") if "```" in line or "~~~" in line)
+    lines = (line for line in before.split("\n") if "```" in line or "~~~" in line)
     fences = sum(len(FENCE.findall(line)) for line in lines)
     return f"```\n{text}" if fences % 2 else text
 

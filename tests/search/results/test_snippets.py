@@ -153,6 +153,14 @@ def test_words_are_marked_in_code_with_html(index_notes):
     assert with_marks(shown(path, "pump")["Pump"].snippet) == expected
 
 
+def test_text_after_long_code_is_not_code(index_notes):
+    code = "\n".join(f"insert into readings values ({n}, 'cellar', {n * 7});" for n in range(80))
+    prose = "The `pump` runs at night.\n\n```\nstart boiler --now\n```\n\n" + "Then it rests. " * 99
+    path = index_notes([BearNote(f"# Log\n\n```sql\n{code}\n```\n\n## Heat\n\n{prose}")])
+    snippet = with_marks(shown(path, "start boiler")["Log"].snippet)
+    assert "The ⟬pump⟭ runs at night.\n⟬⦗start⦘⟭⟬ ⟭⟬⦗boiler⦘⟭⟬ --now⟭" in snippet
+
+
 def test_a_word_is_found_in_a_compound(index_notes):
     filler = "Davon sprach an diesem Tag keiner. " * 30
     text = f"# Amazonas\n\n{filler}Am Fluss steht ein Laubwald. {filler}"
