@@ -263,15 +263,18 @@ async def test_a_read_that_takes_too_long_says_so(index):
 
 @pytest.mark.skipif(IS_1_0, reason="Datasette 1.0 doesn't start while one of its files is locked")
 @pytest.mark.asyncio
+@pytest.mark.parametrize("place", ["command line", "settings"])
 async def test_an_index_that_is_locked_at_the_start_is_served_once_it_is_free(
-    index, tmp_path, monkeypatch
+    index, tmp_path, monkeypatch, place
 ):
     monkeypatch.setattr(turns, "LOCKED_SECONDS", 0.1)
     path = shutil.copy(index, tmp_path / "notes.db")
-    config = {"plugins": {PLUGIN: {"hidden_tags": ["work"], "warm_up": False}}}
+    settings = {"hidden_tags": ["work"], "warm_up": False}
+    files = [path] if place == "command line" else []
+    config = {"plugins": {PLUGIN: settings if files else {**settings, "sidecar": str(path)}}}
     with closing(sqlite.sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("begin exclusive")
-        datasette = configured([path], config)
+        datasette = configured(files, config)
         locked = await datasette.client.get("/-/bear-search?q=roof")
         assert (locked.status_code, errors.LOCKED in locked.text) == (503, True)
         assert datasette.get_database("notes").cached_size == 0  # says nothing of hidden notes

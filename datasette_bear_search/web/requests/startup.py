@@ -88,7 +88,7 @@ def _attach_sidecar(datasette: Datasette) -> None:
         for database in datasette.databases.values()
     ):
         return
-    if not index_file.is_sidecar(path):
+    if not (path.is_file() and index_file.has_our_id(path)):  # another program may have locked it
         raise StartupError(
             f"The setting sidecar of {PLUGIN} names {path}, "
             "which is not an index made by datasette bear-index"
