@@ -264,15 +264,24 @@ def test_an_english_library_is_never_foreign(index_notes):
         assert calibration.find_foreign_languages(connection, stub) == []
 
 
-def test_meaning_counts_less_in_a_language_that_the_model_was_not_made_for(index_notes):
+@pytest.mark.parametrize(
+    ("query", "balance"),
+    [
+        ("was haben wir mit dem Boot gemacht", 0.25),
+        ("das Boot und der Schuppen", 0.7),
+        ("在北京大学见到了谁", 0.25),
+        ("北京大学", 0.7),
+        ("what have we done with the sheds", 0.7),
+    ],
+)
+def test_meaning_counts_less_in_long_queries_that_the_model_does_not_know(
+    index_notes, query, balance
+):
     path = index_notes([*LIBRARY, *ASIA])
     edit(path, FOREIGN, '["de", "zh"]')
     with open_sidecar(path) as connection:
-        german = plan(connection, parse("was haben wir mit dem Boot gemacht")).balance
-        chinese = plan(connection, parse("在北京大学见到了谁")).balance
-        english = plan(connection, parse("what have we done with the sheds")).balance
-        chosen = plan(connection, parse("was haben wir mit dem Boot"), balance=0.7).balance
-    assert (german, chinese, english, chosen) == (0.25, 0.25, 0.7, 0.7)
+        assert plan(connection, parse(query)).balance == balance
+        assert plan(connection, parse(query), balance=0.6).balance == 0.6
 
 
 def test_doctor_says_which_share_of_notes_the_model_was_not_made_for(index_notes):

@@ -43,12 +43,14 @@ BALANCES = {
     "keywords": 0.7,  # one or two words
     "sentence": 0.7,
 }
-# The weight of meaning, at most, where the model is weak: in a language that it wasn't made for, or
-# if it is a static one, which knows no context. nDCG@10 on XQuAD with 0, .1, .2, .25, .3 and .4,
-# all-MiniLM-L6-v2: German .926 .930 .931 .932 .929 .927; Spanish .936 .939 .938 .939 .941 .943;
-# Romanian .984 .983 .985 .986 .985 .985; Chinese .927 .925 .926 .926 .932 .931; with .7, Chinese
-# .869. A static model (WordLlama) with .25 and .7: Chroma .796 .757, NFCorpus .313 .315, Cranfield
-# .429 .433, TIL .921 .931; XQuAD English .973 .974, Spanish .976 .967.
+# The weight of meaning, at most, for texts of more than MAX_NAMED words where the model is weak: in
+# a language that it wasn't made for, or if it is a static one, which knows no context. nDCG@10 on
+# XQuAD with 0, .1, .2, .25, .3 and .4, all-MiniLM-L6-v2: German .926 .930 .931 .932 .929 .927;
+# Spanish .936 .939 .938 .939 .941 .943; Romanian .984 .983 .985 .986 .985 .985. A static model
+# (WordLlama) with .25 and .7: Chroma .794 .750, Cranfield .402 .402, XQuAD Chinese .972 .963.
+# Shorter ones have the usual balance, since they have fewer words to tell notes apart. With .25 and
+# .7, 1,868 headings in 14 languages, to find their sections (MiniLM): .524 .542; WordLlama: TIL
+# .938 .950, NFCorpus .319 .331, XQuAD English .895 .945.
 WEAK_BALANCE = 0.25
 # No similarity is so high.
 NOTHING_IS_CLOSE = 2.0
@@ -269,7 +271,7 @@ def plan(
         forms={} if is_like else words.known_forms(terms),
         stop_words=words.stop_words,
         shape=shape,
-        balance=_balance(shape, is_weak) if balance is None else balance,
+        balance=_balance(shape, query.terms, is_weak) if balance is None else balance,
         bm25_normalizer=normalizer,
         has_matches=has_matches,
         threshold=threshold(connection, words.language) if has_closeness else NOTHING_IS_CLOSE,
@@ -344,8 +346,11 @@ def _shape(terms: Terms) -> str:
     return "keywords" if is_short else "sentence"
 
 
-def _balance(shape: str, is_weak: bool) -> float:
-    return min(BALANCES[shape], WEAK_BALANCE) if is_weak else BALANCES[shape]
+def _balance(shape: str, terms: Terms, is_weak: bool) -> float:
+    # In scripts without spaces, a character says about as much as a word.
+    count = sum(len(it) if languages.is_unspaced(it) else 1 for it in terms.words)
+    is_long = count > MAX_NAMED
+    return min(BALANCES[shape], WEAK_BALANCE) if is_weak and is_long else BALANCES[shape]
 
 
 def threshold(connection: sqlite3.Connection, language: str | None) -> float:
