@@ -23,8 +23,10 @@ NOTE_URL = "obsidian://open?vault="
 CANVAS = ".canvas"
 
 # Excalidraw stores a drawing's words in a note, with the drawing itself below them.
-_OF_EXCALIDRAW = re.compile(r"---\n(?:.+\n){0,50}?excalidraw-plugin:")
-_SWITCH = re.compile(r"^==⚠.*EXCALIDRAW VIEW.*$", re.MULTILINE)
+_OF_EXCALIDRAW = re.compile(r"---\n(?:.*\n){0,50}?excalidraw-plugin:")
+_OF_PLUGIN = re.compile(
+    r"^(?:==⚠.*EXCALIDRAW VIEW.*|# Excalidraw Data|## Text Elements)\n+", re.MULTILINE
+)
 _DRAWING = re.compile(r"^(?:%%\n)?#{1,2} Drawing[ \t]*\n", re.MULTILINE)
 
 
@@ -111,7 +113,7 @@ class ObsidianVault(NoteFolder):
         if file.suffix == CANVAS:
             return _parse_canvas(file, text)
         if _OF_EXCALIDRAW.match(text) and (drawing := _DRAWING.search(text)):
-            text = _SWITCH.sub("", text[: drawing.start()]).strip() + "\n"
+            text = _OF_PLUGIN.sub("", text[: drawing.start()]).strip() + "\n"
         return self._parse_markdown(file, text, file.name)
 
 
