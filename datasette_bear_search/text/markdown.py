@@ -127,6 +127,11 @@ def without_attributes(heading: str) -> str:
     return _ATTRIBUTES.sub("", heading) if "{" in heading else heading
 
 
+def bare_heading(heading: str) -> str:
+    """Return a heading without its attributes and HTML: ``<u>Setup</u> {#setup}``."""
+    return without_html(without_attributes(heading))
+
+
 def breaks_are_soft(text: str, *, by_default: bool) -> bool:
     """Return whether a line break inside a paragraph is but a space, judging by a text's lines.
 

@@ -239,7 +239,7 @@ def _sections(title: str, body: str) -> list[_Section]:
             level = len(marked) - len(words)
             if words.rstrip("#")[-1:] in ("", " ", "\t"):  # "C#" keeps its mark
                 words = words.rstrip("#")
-            words = markdown.blanked_inside(markdown.without_attributes(words))
+            words = markdown.blanked_inside(markdown.bare_heading(words))
             words = markdown.words_of(words)[:LONGEST_HEADING]
             close(level)
             if words == title and not sections and not path:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
 from ...notes import Note, Tag
-from ...text.markdown import FENCE, plain_text, wiki_links, without_attributes
+from ...text.markdown import FENCE, bare_heading, plain_text, wiki_links
 from .dates import later, parse_timestamp
 from .text import word_lists
 
@@ -157,10 +157,10 @@ def leading_heading(text: str) -> tuple[str, str]:
     start = text.lstrip()
     line, _, rest = start.partition("\n")
     heading = _HEADING_LINE.fullmatch(line.strip())
-    if heading and (title := plain_text(without_attributes(heading["words"]))):
+    if heading and (title := plain_text(bare_heading(heading["words"]))):
         return title, rest.lstrip("\n")
     if match := _UNDERLINED.match(start):
-        title = plain_text(without_attributes(match[1]))
+        title = plain_text(bare_heading(match[1]))
         return title, start[match.end() :].lstrip("\n")
     return "", text
 
@@ -176,8 +176,7 @@ def first_heading(text: str) -> str:
     above = plain_text(_ELEMENT.sub("", prose[: headings[0].start()]))
     if len(above.split()) > MOST_WORDS_ABOVE:
         return ""
-    title = without_attributes(headings[0][1] or headings[0][2] or "")
-    return plain_text(_ELEMENT.sub("", title))
+    return plain_text(bare_heading(headings[0][1] or headings[0][2] or ""))
 
 
 def suffix(path: str) -> str:

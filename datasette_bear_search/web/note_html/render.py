@@ -15,7 +15,7 @@ from typing import Any
 from markdown_it.token import Token
 
 from ...search.results.marks import CHARACTERS, SENTENCE
-from ...text.markdown import plain_text
+from ...text.markdown import plain_text, without_html
 from ..pages.urls import PASSAGE_ANCHOR
 from . import elements
 from .dialect import TooMuchMarkup, note_parser
@@ -135,7 +135,7 @@ def _with_anchors(tokens: Sequence[Token]) -> tuple[Heading, ...]:
     for index in opening:
         token, inline, closing = tokens[index : index + 3]
         level = int(token.tag[1])
-        text = " ".join(plain_text(inline.content).split())
+        text = " ".join(plain_text(without_html(inline.content)).split())
         anchor = first = heading_anchor(text)
         while anchor in taken:  # as GitHub does
             anchor = f"{first}-{taken[first]}"

@@ -109,6 +109,7 @@ def test_headings_nest_by_their_level():
         ("# [Link](https://x.org) to [[Note|it]]", "Link to it"),
         ("# With #tag", "With #tag"),
         ("# Windows\r", "Windows"),
+        ('# <span style="color:rgb(255, 77, 77)">Red</span> and `<b>`', "Red and <b>"),
     ],
 )
 def test_headings_are_plain_text(line, heading):

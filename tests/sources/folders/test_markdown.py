@@ -412,6 +412,7 @@ def test_other_text_files_are_read_if_their_suffix_is_named(tmp_path: Path) -> N
         ("# The A\\* search", "The A* search"),
         ("# a_b_ c", "a_b_ c"),
         ("# *All* of __it__", "All of it"),
+        ('# <span style="color: red">All</span> of it', "All of it"),
     ],
 )
 def test_marks_that_mean_no_emphasis_stay_in_titles(

@@ -216,7 +216,7 @@ def test_each_block_has_a_direction_of_its_own():
 
 def test_the_outline_has_each_heading_with_its_place_on_the_page():
     body = (
-        "intro\n\n## Plan **for** May\ntext\n\n### [[Roof|The roof]]\n\n"
+        "intro\n\n## Plan <u>**for**</u> May\ntext\n\n### [[Roof|The roof]]\n\n"
         "## Plan for May\n\n## 計画\n\n## !"
     )
     rendered = render(body, REFERENCES)
