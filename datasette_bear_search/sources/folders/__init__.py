@@ -229,8 +229,8 @@ class NoteFolder(FileSource, Incremental):
         title = front_matter.first(properties, front_matter.TITLES)
         if not (title or self.names_are_titles):
             title = heading or first_heading(below)
-            # A heading of level one is the whole file's; others may be a section's.
-            is_lower = below.lstrip().startswith("##")
+            # A heading of level one above all text is the whole file's; others may be a section's.
+            is_lower = not heading or below.lstrip().startswith("##")
             if is_lower and _says_more(_NOTION_ID.sub("", file.name), title):
                 title = ""
         title = title or name

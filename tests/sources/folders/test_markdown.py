@@ -88,6 +88,8 @@ def test_a_file_is_called_by_its_name_if_that_says_more_than_its_heading(
     note = markdown(tmp_path, f"## {heading}\n\nText\n", f"{name}.md")
     assert note.title == title
     assert (heading in note.body) is (title == name)
+    below = markdown(tmp_path, f"Some words.\n\n# {heading}\n\nText\n", f"{name}.md")
+    assert below.title == title
 
 
 def test_a_readme_without_a_heading_is_called_by_its_folder(tmp_path: Path) -> None:
