@@ -187,6 +187,7 @@ def test_front_matter_ends_with_rules_or_dots(tmp_path: Path, end: str) -> None:
         ("title: {{title}}\ntags: tea", "{{title}}", ["tea"]),
         ("title: Tea\nother: @home\ntags: #tea", "Tea", ["tea"]),
         ("title: *unknown\ntags: tea", "*unknown", ["tea"]),
+        ("title: Tea\npublication date: [[2020]]\ntags: [[tea]], #hot", "Tea", ["hot", "tea"]),
         ("title: Tea\n\ttags: x\nkeywords: tea", "Tea", ["tea"]),
         ("title: Tea: history\nabstract: |\n  On tea.\ntags: tea", "Tea: history", ["tea"]),
     ],
@@ -199,6 +200,7 @@ def test_invalid_front_matter_loses_nothing(
     assert (note.title, tag_names(note)) == (title, tags)
     # Lines that can't be read as a property stay in the text.
     left = "- other: @home\n\nText" if "@home" in block else "Text"
+    left = "- publication date: [[2020]]\n\nText" if "[[2020]]" in block else left
     assert note.body == (text if "\tt" in block or "abstract" in block else left)
 
 
