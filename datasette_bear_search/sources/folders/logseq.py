@@ -42,10 +42,16 @@ _PROPERTY = re.compile(
 )
 # Properties that only Logseq reads, such as how a block looks. LOGBOOK is a record of time spent.
 _FOR_LOGSEQ = re.compile(
-    r"^(?:(?P<bullet>[ \t]*-)[ \t]+|[ \t]*)"
-    r"(?:background-color|card-[\w-]+|collapsed|created-at|heading|hl-[\w-]+|id|logseq\.[\w.-]+"
-    r"|ls-type|query-[\w-]+|updated-at)::(?:[ \t].*)?(?(bullet)|(?:\n|\Z))",
+    r"^(?:(?P<bullet>[ \t]*-)[ \t]+|[ \t]*)(?:"
+    r"#\+(?:BEGIN|END)_(?:CAUTION|CENTER|IMPORTANT|NOTE|PINNED|QUOTE|TIP|VERSE|WARNING)[ \t]*"
+    r"|(?:background-color|card-[\w-]+|collapsed|created-at|heading|hl-[\w-]+|id|logseq\.[\w.-]+"
+    r"|ls-type|query-[\w-]+|updated-at)::(?:[ \t].*)?)(?(bullet)|(?:\n|\Z))",
     re.MULTILINE,
+)
+_BLOCK = r"\(\([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\)\)"
+_MARKS = re.compile(  # a block in another place, with a label or shown whole; ^^highlighted^^
+    rf"\[([^\[\]\n]*)\]\({_BLOCK}\)|(?:\{{\{{embed[ \t]+)?{_BLOCK}(?:[ \t]*\}}\}})?"
+    r"|\^\^([^\^\n]+)\^\^"
 )
 _LOGBOOK = re.compile(
     r"^[ \t]*:LOGBOOK:[ \t]*\n(?:[ \t]*CLOCK:.*\n)*[ \t]*:END:[ \t]*(?:\n|\Z)", re.MULTILINE
@@ -146,10 +152,12 @@ class LogseqGraph(NoteFolder):
         properties, body, problem = _page_properties(text)
         if isinstance(tags := properties.get("tags"), str):
             properties["tags"] = _page_names(tags)
-        if "::" in body:
+        if "::" in body or "#+" in body:
             body = _FOR_LOGSEQ.sub(lambda line: line["bullet"] or "", body)
         if ":LOGBOOK:" in body:
             body = _LOGBOOK.sub("", body)
+        if "((" in body or "^^" in body:
+            body = _MARKS.sub(lambda it: f"=={it[2]}==" if it[2] else it[1] or "", body)
         title = front_matter.first(properties, front_matter.TITLES) or self._link_name(file.key)
         return self._with_properties(properties, problem, title, body)
 

@@ -53,7 +53,7 @@ _PAIRS = {
         re.compile(
             rf"(?<![\w{mark[0]}]){mark}(?![\s{mark[0]}])"
             rf"((?:(?!{mark}).)+)(?<!\s){mark}(?![\w{mark[0]}])",
-            re.DOTALL,
+            re.ASCII | re.DOTALL,  # a word of Chinese has no blanks around it
         ),
     )
     for mark, tag in (("==", "mark"), ("::", "mark"), ("~", "u"))

@@ -271,6 +271,7 @@ def test_code_that_is_too_long_is_cut_between_lines():
     [
         ("**bold** *it* _it_ __bold__ ***both***", "bold it it bold both"),
         ("==marked== ~~gone~~ `code`", "marked gone code"),
+        ("称为==相位==的 x==y", "称为相位的 x==y"),
         ("==**both**== **_both_** ~underlined~ ~5 or ~6", "both both underlined ~5 or ~6"),
         (r"\*no emphasis\* and \#no tag", "*no emphasis* and #no tag"),
         ("snake_case 2 * 3 a*b 2**8 x == y", "snake_case 2 * 3 a*b 2**8 x == y"),

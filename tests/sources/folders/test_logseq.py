@@ -50,7 +50,7 @@ icon:: x
         "- alias: balcony, yard\n\n"
         "- Two by four feet, see [[Beans]]\n\t- TODO buy felt #roof\n"
         "\t- DOING dig #[[spring work]]\n\t- DONE measure\n"
-        "- ![bed](../assets/bed.png)\n- ((6630a1b2-0000-4000-8000-000000000000))\n- price:: 40\n"
+        "- ![bed](../assets/bed.png)\n- \n- price:: 40\n"
     )
     assert tag_names(note) == ["home", "plants", "raised beds", "roof", "spring work"]
     assert link_keys(note) == ["pages/Beans.md"]
@@ -226,6 +226,25 @@ def test_pages_that_logseq_hides_are_not_read(tmp_path: Path) -> None:
 def test_properties_for_logseq_are_left_out_wherever_they_stand(tmp_path: Path, name: str) -> None:
     text = f"- a\n  {name}:: x\n\t- {name}:: y\n\t  b"
     assert logseq(tmp_path, text).body == "- a\n\t-\n\t  b"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("- 称为^^相位^^ of x", "- 称为==相位== of x"),
+        ("- a\n  #+BEGIN_TIP\n  b\n  #+END_TIP\n- c", "- a\n  b\n- c"),
+        ("- #+BEGIN_QUOTE\n  b\n  #+END_QUOTE", "-\n  b\n"),
+        ("- #+BEGIN_SRC sh\n  b\n  #+END_SRC", None),
+        ("- a ((64ab9216-a97a-47eb-8558-2a916670f99d)) b", "- a  b"),
+        ("- {{embed ((64ab9216-a97a-47eb-8558-2a916670f99d)) }}", "- "),
+        ("- [a](((64ab9216-a97a-47eb-8558-2a916670f99d))) b", "- a b"),
+        ("- ((a)) and 2^^3", None),
+    ],
+)
+def test_marks_that_only_logseq_understands_are_left_out(
+    tmp_path: Path, written: str, read: str | None
+) -> None:
+    assert logseq(tmp_path, written).body == (written if read is None else read)
 
 
 def test_a_page_opens_in_logseq(tmp_path: Path) -> None:

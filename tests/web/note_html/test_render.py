@@ -42,6 +42,7 @@ def html(body: str, **options) -> str:
         ("*a* **b** ~~c~~", "<p><em>a</em> <strong>b</strong> <s>c</s></p>"),
         ("one\ntwo", "<p>one<br>\ntwo</p>"),
         ("a ==b== c", '<p>a <mark class="bear-highlight">b</mark> c</p>'),
+        ("称为==相位==的", '<p>称为<mark class="bear-highlight">相位</mark>的</p>'),
         ("a ::b *c*:: d", '<p>a <mark class="bear-highlight">b <em>c</em></mark> d</p>'),
         ("a ~b~ c", "<p>a <u>b</u> c</p>"),
         ("~a~ ~~b~~ ~c~", "<p><u>a</u> <s>b</s> <u>c</u></p>"),
