@@ -35,7 +35,7 @@ from ..formats.markdown_metadata import (
     leading_heading,
 )
 from ..formats.text import decode, is_encoding
-from . import front_matter, git_dates, links
+from . import front_matter, git_dates, links, org
 
 # Names that programs or conventions gave: opt-in, 10_19, CONTRIBUTING.
 _SLUG = re.compile(r"[a-z\d_.-]+|[A-Z\d_.-]+")
@@ -279,7 +279,8 @@ class NoteFolder(FileSource, Incremental):
         targets = [*metadata.links]
         if self.tags_are_links:
             targets += [LinkTarget(tag, is_wiki=True) for tag in (*parsed.tags, *metadata.tags)]
-        tags = [*parsed.tags, *(metadata.tags if self.inline_tags else ())]
+        has_inline = file.suffix != org.SUFFIX or self.tags_are_links  # Org: Logseq's only
+        tags = [*parsed.tags, *(metadata.tags if self.inline_tags and has_inline else ())]
         if self.folder_tags:
             # A README or index stands for its folder, so it gets the parent.
             is_index = file.name.lower() in links.INDEX_NAMES

@@ -33,11 +33,11 @@ DEADLINE: <2024-05-08 Wed>
 :LOGBOOK:
 CLOCK: [2024-05-01 Wed 09:30]--[2024-05-01 Wed 10:00] =>  0:30
 - State "TODO"       from "PLAN"  [2024-05-01 Wed]
-:END:
+:End:
 - [ ] oak
 - [X] larch
 ** DROPPED Paint it
-* Notes on =snake_case= and ~#no_tag~
+* Notes on =snake_case= and ~#no_tag~, nor #this
 :PROPERTIES:
 :URL: https://a.example
 :END:
@@ -80,13 +80,12 @@ def test_an_org_file_is_a_note(tmp_path: Path) -> None:
 # TODO [#A] Buy beams
 
 DEADLINE: <2024-05-08 Wed>
-- State "TODO"       from "PLAN"  [2024-05-01 Wed]
 - [ ] oak
 - [X] larch
 
 ## DROPPED Paint it
 
-# Notes on `snake_case` and `#no_tag`
+# Notes on `snake_case` and `#no_tag`, nor #this
 
 See [[id:{ROOF_ID}|the roof]], [plan](<../plans/floor plan.org>), [b](https://b.example),
 Buy beams, ![](<./ridge.png>).
@@ -154,13 +153,14 @@ def test_logseqs_properties_of_an_empty_headline_are_not_tags() -> None:
 
 def test_a_logseq_graph_may_be_written_in_org(tmp_path: Path) -> None:
     pages = {
-        "pages/Roof.org": "#+tags: x\n* TODO call [[Soup]]\n",
+        "pages/Roof.org": "#+tags: x\n* TODO call [[Soup]] #tea\n",
         "pages/Soup.org": "",
         "journals/2024_05_01.org": "* see [[Roof]]",
     }
     notes = {note.title: note for note in LogseqGraph(graph(tmp_path, pages)).read()}
     assert notes.keys() == {"Roof", "Soup", "May 1st, 2024"}
     assert (link_keys(notes["Roof"]), notes["Roof"].todos_open) == (["pages/Soup.org"], 1)
+    assert tag_names(notes["Roof"]) == ["tea"]
     assert notes["May 1st, 2024"].created == "2024-05-01T12:00:00Z"
 
 
