@@ -26,7 +26,7 @@ class Interrupted(SourceError):
 
 
 class Unreadable(Exception):
-    """A file can't be read. The message gives the reason, and is shown after the file's name."""
+    """A file can't be read. The reason, if any, is shown to people after the file's name."""
 
     def __init__(self, reason: str, *, is_gone: bool = True) -> None:
         super().__init__(reason)

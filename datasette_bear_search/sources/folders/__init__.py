@@ -153,7 +153,7 @@ class NoteFolder(FileSource, Incremental):
                 try:
                     parsed.append(self._read(folder, file, dates.get(file.key)))
                 except Unreadable as error:
-                    self.skipped.append(f"{file.key}: {error}")
+                    self.skipped += [f"{file.key}: {error}"] if str(error) else []
                     if not error.is_gone and file.key in known:
                         yield Unchanged(file.key)
             found = [self._metadata(each.title_line + each.body) for _, each in parsed]

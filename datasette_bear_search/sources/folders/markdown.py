@@ -122,6 +122,8 @@ class MarkdownFolder(NoteFolder):
             return org.parse(text, name)
         if end == tiddlywiki.SUFFIX:
             fields, body = tiddlywiki.split(text)
+            if fields.get("title", "").startswith(tiddlywiki.SYSTEM):
+                raise Unreadable("")
             return self._with_properties(fields, "", fields.get("title") or name, body)
         if end in HTML:
             if is_template(text):

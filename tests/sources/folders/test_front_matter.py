@@ -116,7 +116,7 @@ def test_texts_in_other_properties_are_searched_but_values_of_programs_are_not(
     note = markdown(
         tmp_path,
         "---\naliases: [Love apples, Pomodori]\nauthor: Ursula\nisbn: 978-0-06-051275-6\n"
-        "layout: post\n"
+        "layout: post\nnotion-id: 2e178d23-e296-802c-9669-f0a9af771a1a\nsr-ease: 270\n"
         "draft: true\nsource:\n  name: A library\n  shelf: [12, 13]\n---\n# Tomatoes\n\nText\n",
     )
     assert note.title == "Tomatoes"

@@ -26,6 +26,7 @@ def wiki(tmp_path: Path) -> MarkdownFolder:
     markdown = "title: Roof\ntype: text/x-markdown\n\n# Tiles\n\n![[The shed: a plan]]\n"
     system = "title: $:/config/Toolbar\n\nyes"
     files = {"The shed_ a plan.tid": SHED, "Roof.tid": markdown, "$__config_Toolbar.tid": system}
+    files["plugins/tea/readme.tid"] = "title: $:/plugins/tea/readme\n\nAbout it"
     write_files(tmp_path, files)
     return MarkdownFolder(tmp_path, folder_tags=False)
 
