@@ -11,13 +11,14 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
-from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline import StateInline, emphasis
 from markdown_it.token import Token
 from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 from ...notes import fold_tag
+from ...text.languages import is_unspaced
 from ...text.markdown import WIKI_LINK
 from . import callouts, elements
 from .formulas import FORMULA
@@ -85,6 +86,7 @@ def note_parser() -> MarkdownIt:
     markdown.inline.ruler.before("escape", "formula", _formula)
     markdown.inline.ruler.before("escape", "remark", _remark)
     markdown.inline.ruler.after("strikethrough", "pair", _pair)
+    markdown.inline.ruler.at("emphasis", _emphasis)
     markdown.core.ruler.before("block", "hide_pipes", _hide_pipes)
     markdown.core.ruler.before("inline", "show_pipes", _show_pipes)
     markdown.core.ruler.before("inline", "limit", _limit_marks)
@@ -203,6 +205,25 @@ def _pair(state: StateInline, silent: bool) -> bool:
         state.push(f"{tag}_close", tag, -1)
         state.posMax = end
     state.pos = match.end()
+    return True
+
+
+def _emphasis(state: StateInline, silent: bool) -> bool:
+    """Parse stars as in CommonMark, but beside a script without blanks as if there were one.
+
+    In ``这**“特例”**的``, CommonMark takes the stars between a letter and a sign as text.
+    """
+    start, others = state.pos, len(state.delimiters)
+    if not emphasis.tokenize(state, silent):
+        return False
+    before, after = (
+        state.src[start - 1 : start].strip(),
+        state.src[state.pos : state.pos + 1].strip(),
+    )
+    if before and after and state.src[start] == "*":
+        for mark in state.delimiters[others:]:
+            mark.open |= is_unspaced(before)
+            mark.close |= is_unspaced(after)
     return True
 
 
