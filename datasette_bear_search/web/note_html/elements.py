@@ -60,6 +60,9 @@ def read(tag: str) -> Element | None:
     return Element(name, is_end, {key.lower(): "".join(value) for key, *value in found})
 
 
+# Characters above "$$" among which another one is looked for.
+LONGEST_FORMULA = 2000
+
 # Blocks that may have empty lines in them.
 _CLOSINGS = {"<!--": "-->", "%%": "%%", "$$": "$$", "<pre>": "</pre>", "<pre ": "</pre>"}
 
@@ -68,7 +71,7 @@ def block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Read a comment, a formula or ``<pre>`` as a block."""
     position = state.bMarks[start] + state.tShift[start]
     opening = next((it for it in _CLOSINGS if state.src.startswith(it, position)), None)
-    if opening is None:
+    if opening is None or (opening == "$$" and _is_closing(state.src, position)):
         return False
     close = _close(state, opening, position + len(opening))
     line = bisect_left(state.eMarks, close, start, end)
@@ -88,6 +91,12 @@ def block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         text = _TAG.sub(lambda tag: "" if read(tag[0]) else tag[0], text)
         token.content = unescape(text).strip("\n") + "\n"
     return True
+
+
+def _is_closing(text: str, position: int) -> bool:
+    """Return whether a formula that ends here has begun in a line of the same paragraph."""
+    above = text[max(0, position - LONGEST_FORMULA) : position].rpartition("\n\n")[2]
+    return above.count("$$") % 2 == 1
 
 
 def _close(state: StateBlock, opening: str, position: int) -> int:

@@ -686,6 +686,8 @@ def test_a_link_to_a_place_that_is_gone_is_text(link):
          "<p>c</p>\n</details>\n</details>"),
         ("$E = mc^2$, $a_{1,2} \\leq \\alpha$", '<p><span class="bear-formula">E = mc<sup>2</sup>'
          '</span>, <span class="bear-formula">a<sub>1,2</sub> ≤ α</span></p>'),
+        ("So: $$\nx = 1\n$$\n\n## A\n$$\ny\n$$", '<p>So: <span class="bear-formula">x = 1</span>'
+         '</p>\n<h2 id="h-a">A</h2>\n<p><span class="bear-formula">y</span></p>'),
         ("$$\n\\frac{a}{b+1} * x\n$$", '<p><span class="bear-formula">a/(b+1) * x</span></p>'),
         ("$$\n\\begin{cases} 1 & \\text{if } a\\_b \\\\ 0\n\n\\end{cases}\n$$\nx",
          '<p><span class="bear-formula">1 if a_b <br> 0</span></p>\n<p>x</p>'),
