@@ -42,7 +42,7 @@ _CHECKBOX = re.compile(r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX/])\](?=[ \t]
 # [label](target "title"), ![alternative](<my picture.png>)
 _LINK = re.compile(
     r"""\[[^\[\]]*\]\(
-    (?:<(?P<wrapped>[^<>\n]+)>|(?P<target>[^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))
+    (?:<(?P<wrapped>[^<>\n]+)>|(?P<target>[^()<>\s]+(?:[ ][^()<>\s"']+)*(?:\([^()\s]*\)[^()\s]*)*))
     (?:[ \t]+["'(][^\n]{0,300}?)?\)""",
     re.VERBOSE,
 )

@@ -37,6 +37,7 @@ class TooMuchMarkup(ValueError):
 
 # Bear 1: [image:2F0C…/roof.png]
 _ATTACHMENT = re.compile(r"\[(?:image|file):([^\[\]\n]+)\]")
+_SPACED = re.compile(r"(!?)\[([^\[\]\n]*)\]\(([^()<>\s]+(?:[ ](?![\"'])[^()<>\s]+)+)\)")
 _CLOSED_TAG = re.compile(r"#([^\s#](?:[^#\n]*[^\s#])?)#(?!\w)")
 _OPEN_TAG = re.compile(r"#([^\s#]*[^\s#.,;:!?'\")\]}”’…])")
 # Parentheses and brackets in an address come in pairs: https://en.wikipedia.org/wiki/Bear_(app)
@@ -81,6 +82,7 @@ def note_parser() -> MarkdownIt:
     markdown.block.ruler.before("table", "element", elements.block, {"alt": ["paragraph"]})
     markdown.inline.ruler.after("text", "address", _address)
     markdown.inline.ruler.before("link", "wiki_link", _wiki_link)
+    markdown.inline.ruler.before("link", "spaced_link", _spaced_link)
     markdown.inline.ruler.before("link", "attachment", _attachment)
     markdown.inline.ruler.before("link", "tag", _tag)
     markdown.inline.ruler.before("escape", "formula", _formula)
@@ -150,6 +152,17 @@ def _wiki_link(state: StateInline, silent: bool) -> bool:
     target, label = match["target"].strip(), (match["label"] or "").strip()
     label, is_shown = label or _PLACE.sub(" › ", target.lstrip("/#")), match[0][0] == "!"
     return _push(state, silent, match, "wiki_link", label, target=target, is_shown=is_shown)
+
+
+def _spaced_link(state: StateInline, silent: bool) -> bool:
+    """Parse ``[label](My note.md)``, as Logseq and vimwiki write it, if there is such a note."""
+    match = _SPACED.match(state.src, state.pos, state.posMax)
+    references = state.env["page"].references
+    if not match or not (references.note(match[3]) or references.file(match[3])):
+        return False
+    return _push(
+        state, silent, match, "wiki_link", match[2], target=match[3], is_shown=bool(match[1])
+    )
 
 
 def _attachment(state: StateInline, silent: bool) -> bool:

@@ -274,6 +274,8 @@ def test_pictures_files_and_code_are_noticed(tmp_path: Path, text: str, has: str
         ("[x](/roof.md)", "roof.md"),
         ("[x](../work/My%20plan.md)", "work/My plan.md"),
         ("[x](<../work/My plan.md> 'My plan')", "work/My plan.md"),
+        ("[x](../work/My plan)", "work/My plan.md"),
+        ("[x](../work/My plan.md 'My plan')", "work/My plan.md"),
         ('[x](beans.md "the beans")', "garden/beans.md"),
         ("[x](beans)", "garden/beans.md"),
         ("[x](BEANS.MD?raw=1)", "garden/beans.md"),

@@ -23,6 +23,7 @@ from tests.support.pathological_markdown import pathological
 from tests.support.unsafe_markdown import executable_parts, unsafe_notes
 
 NOTES = {"Roof": "/note/1", "Roof/Ridge": "/note/1#h-ridge", "plans/Deck.md": "/note/2"}
+NOTES["My shed"] = "/note/3"
 REFERENCES = References(
     tags={"cabin": "/s?tag=cabin", "two words": "/s?tag=two+words", "work/2024": "/s?tag=work"},
     note=NOTES.get,
@@ -95,6 +96,8 @@ def test_the_notes_own_tags_lead_to_the_search_for_them(body, expected):
         ("[[Roof|the leak]]", '<a href="/note/1">the leak</a>'),
         ("[[Roof/Ridge|there]]", '<a href="/note/1#h-ridge">there</a>'),
         ("![[Roof]]", '<a href="/note/1">Roof</a>'),
+        ("[the *shed*](My shed)", '<a href="/note/3">the *shed*</a>'),
+        ("[a](b c) [d](e f", "[a](b c) [d](e f"),
         ("[the deck](plans/Deck.md)", '<a href="/note/2">the deck</a>'),
         ("[[Gone]]",
         '<span class="bear-missing" title="No note in the index has this title">Gone</span>'),
