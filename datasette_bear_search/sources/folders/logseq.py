@@ -43,18 +43,16 @@ _PROPERTY = re.compile(
 # Properties that only Logseq reads, such as how a block looks. LOGBOOK is a record of time spent.
 _FOR_LOGSEQ = re.compile(
     r"^(?:(?P<bullet>[ \t]*-)[ \t]+|[ \t]*)(?:"
-    r"#\+(?:BEGIN|END)_(?:CAUTION|CENTER|IMPORTANT|NOTE|PINNED|QUOTE|TIP|VERSE|WARNING)[ \t]*"
+    r":LOGBOOK:[ \t]*\n(?:[ \t]*CLOCK:.*\n)*[ \t]*:END:[ \t]*"
+    r"|#\+(?:BEGIN|END)_(?:CAUTION|CENTER|IMPORTANT|NOTE|PINNED|QUOTE|TIP|VERSE|WARNING)[ \t]*"
     r"|(?:background-color|card-[\w-]+|collapsed|created-at|heading|hl-[\w-]+|id|logseq\.[\w.-]+"
     r"|ls-type|query-[\w-]+|updated-at)::(?:[ \t].*)?)(?(bullet)|(?:\n|\Z))",
     re.MULTILINE,
 )
 _BLOCK = r"\(\([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\)\)"
-_MARKS = re.compile(  # a block in another place, with a label or shown whole; ^^highlighted^^
-    rf"\[([^\[\]\n]*)\]\({_BLOCK}\)|(?:\{{\{{embed[ \t]+)?{_BLOCK}(?:[ \t]*\}}\}})?"
-    r"|\^\^([^\^\n]+)\^\^"
-)
-_LOGBOOK = re.compile(
-    r"^[ \t]*:LOGBOOK:[ \t]*\n(?:[ \t]*CLOCK:.*\n)*[ \t]*:END:[ \t]*(?:\n|\Z)", re.MULTILINE
+_MARKS = re.compile(  # [label](a block or page), a block alone or shown whole, ^^highlighted^^
+    rf"\[([^\[\]\n]*)\]\((?:{_BLOCK}|\[\[([^\[\]\n]+)\]\])\)|\^\^([^\^\n]+)\^\^"
+    rf"|(?:\{{\{{embed[ \t]+)?{_BLOCK}(?:[ \t]*\}}\}})?"
 )
 
 # Bytes at the top of a page that are searched for its other names.
@@ -152,12 +150,10 @@ class LogseqGraph(NoteFolder):
         properties, body, problem = _page_properties(text)
         if isinstance(tags := properties.get("tags"), str):
             properties["tags"] = _page_names(tags)
-        if "::" in body or "#+" in body:
+        if any(mark in body for mark in ("::", "#+", ":LOGBOOK:")):
             body = _FOR_LOGSEQ.sub(lambda line: line["bullet"] or "", body)
-        if ":LOGBOOK:" in body:
-            body = _LOGBOOK.sub("", body)
-        if "((" in body or "^^" in body:
-            body = _MARKS.sub(lambda it: f"=={it[2]}==" if it[2] else it[1] or "", body)
+        if any(mark in body for mark in ("((", "([[", "^^")):
+            body = _MARKS.sub(_markdown, body)
         title = front_matter.first(properties, front_matter.TITLES) or self._link_name(file.key)
         return self._with_properties(properties, problem, title, body)
 
@@ -173,6 +169,11 @@ class LogseqGraph(NoteFolder):
             todos_open=metadata.todos_open + len(tasks) - done,
             todos_done=metadata.todos_done + done,
         )
+
+
+def _markdown(mark: re.Match[str]) -> str:
+    label, page, highlighted = mark.groups("")
+    return f"[[{page}|{label}]]" if page else f"=={highlighted}==" if highlighted else label
 
 
 def formatted(day: date, pattern: str) -> str:

@@ -24,9 +24,7 @@ CANVAS = ".canvas"
 
 # Excalidraw stores a drawing's words in a note, with the drawing itself below them.
 _OF_EXCALIDRAW = re.compile(r"---\n(?:.*\n){0,50}?excalidraw-plugin:")
-_OF_PLUGIN = re.compile(
-    r"^(?:==⚠.*EXCALIDRAW VIEW.*|# Excalidraw Data|## Text Elements)\n+", re.MULTILINE
-)
+_OF_PLUGIN = re.compile(r"(?m)^(?:==⚠.*EXCALIDRAW VIEW.*|# Excalidraw Data|## Text Elements)\n+")
 _DRAWING = re.compile(r"^(?:%%\n)?#{1,2} Drawing[ \t]*\n", re.MULTILINE)
 
 

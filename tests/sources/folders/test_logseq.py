@@ -238,6 +238,7 @@ def test_properties_for_logseq_are_left_out_wherever_they_stand(tmp_path: Path, 
         ("- a ((64ab9216-a97a-47eb-8558-2a916670f99d)) b", "- a  b"),
         ("- {{embed ((64ab9216-a97a-47eb-8558-2a916670f99d)) }}", "- "),
         ("- [a](((64ab9216-a97a-47eb-8558-2a916670f99d))) b", "- a b"),
+        ("- see [the beds]([[Raised beds]])", "- see [[Raised beds|the beds]]"),
         ("- ((a)) and 2^^3", None),
     ],
 )
