@@ -39,9 +39,7 @@ _HEADERS = re.compile(r"(title:[ \t]+\S.*\n(?:[ \t]*\S.*\n)*)[ \t]*(?:\n|\Z)", r
 _CONTINUED = re.compile(r"\n[ \t]+(?=[^\s-])")
 _PANDOC = re.compile(r"%[ \t]+(\S.*)\n(?:%[ \t]*(.*)\n)?(?:%[ \t]*(.*)\n)?")
 _DEEP_LINE = re.compile(rf"(?:[-?:][ \t]+){{{DEEPEST}}}")
-_SIMPLE_LINE = re.compile(
-    r"(?P<name>[^\W\d_][\w-]{0,60}(?: [\w-]{1,60}){0,2}):(?:[ \t]+(?P<value>.*))?"
-)
+_SIMPLE_LINE = re.compile(r"(?P<name>[^\W\d_][\w-]{0,60}(?: [\w-]+){0,2}):(?:\s+(?P<value>.*))?")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(?P<value>.+)")
 # A tag as people write it. For YAML it is a comment, which has a blank after the "#".
 _TAG_VALUE = re.compile(r"^([ \t]*(?:[\w-]+:|-)[ \t]+)(#[^\s#'][^'\n]*)$", re.MULTILINE)

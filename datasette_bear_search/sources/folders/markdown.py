@@ -35,6 +35,7 @@ _ID = re.compile(r"(?:^|/)(\d{12,14})(?=(?:_|[^\w/])[^/]+$)")
 # [[label|dendron://vault/note]].
 _OF_DENDRON = re.compile(r"---\r?\n(?:(?!---).*\n)*?desc:(?:(?!---).*\n)*?updated: *'?\d{13}\b")
 _DENDRON_LINK = re.compile(r"\[\[(?:([^\[\]|\n]+)\|)?(?:dendron://[^\[\]|/\n]+/)?([^\[\]|\n]+)\]\]")
+_OF_ZIM, _ZIM_HEADING = "Content-Type: text/x-zim-wiki\n", re.compile(r"(?m)^(={2,6})( .+) =+$")
 # Pages for each other file from which a whole site may have been made.
 FEWEST_SOURCES = 4
 
@@ -122,7 +123,7 @@ class MarkdownFolder(NoteFolder):
             return org.parse(text, name)
         if end == tiddlywiki.SUFFIX:
             fields, body = tiddlywiki.split(text)
-            if fields.get("title", "").startswith(tiddlywiki.SYSTEM):
+            if fields.get("title", "").startswith("$:/"):  # the wiki's own
                 raise Unreadable("")
             return self._with_properties(fields, "", fields.get("title") or name, body)
         if end in HTML:
@@ -130,6 +131,9 @@ class MarkdownFolder(NoteFolder):
                 raise Unreadable("a template that a site is made from")
             page = parse_html(text)
             return page._replace(title=page.title or name)
+        if text.startswith(_OF_ZIM):
+            text = _ZIM_HEADING.sub(lambda it: "#" * (7 - len(it[1])) + it[2], text)
+            text, end = "---\n" + text.replace("\n\n", "\n---\n", 1), ".md"
         if end not in MARKDOWN_SUFFIXES:
             return ParsedText(file.name, without_title_line(text, file.name))
         if _OF_DENDRON.match(text, 0, 2000):

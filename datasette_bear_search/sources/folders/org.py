@@ -23,8 +23,7 @@ _BLOCK = re.compile(
 )
 _TODO_WORDS = ("todo", "seq_todo", "typ_todo")
 _TAGS = ("filetags", "hugo_tags", "roam_tags")
-# Comments, ends of drawers, and the records that Emacs keeps of a task.
-_DRAWERS, _FOR_EMACS = ("#", ":LOGBOOK:", ":END:"), ("# ", "CLOCK: [", '- State "')
+_FOR_EMACS = ("# ", "CLOCK: [", '- State "')  # comments, and records of a task
 _RULE = re.compile(r"\|[-+|]{2,}")
 # Other names in links: org-roam's, and Logseq's.
 _TITLE = re.compile(r"^#\+title:[ \t]*(\S.*)", re.IGNORECASE | re.MULTILINE)
@@ -117,7 +116,7 @@ class _Lines:
             is_above = not any(line[:1] == "#" for line in self.lines)  # any headline
             if self._in_drawer and is_above:
                 self.properties.setdefault(match["name"].lower(), match["value"] or "")
-        elif words.upper() not in _DRAWERS and not words.startswith(_FOR_EMACS):
+        elif words.upper() not in ("#", ":LOGBOOK:", ":END:") and not words.startswith(_FOR_EMACS):
             self._in_drawer = False
             rule = words.replace("+", "|") if _RULE.fullmatch(words) else ""
             self.lines.append(self._quote + (rule or _inline(line)))

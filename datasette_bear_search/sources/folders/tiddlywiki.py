@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 SUFFIX = ".tid"
-SYSTEM = "$:/"  # begins the titles of the wiki's own settings and plugins
 
 _TAG = re.compile(r"\[\[([^\[\]]+)\]\]|(\S+)")
 _LINK = re.compile(r"\[\[([^\[\]|\n]+)\|(?:(\w+://[^\[\]\s]+)|([^\[\]\n]+))\]\]")

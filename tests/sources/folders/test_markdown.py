@@ -389,6 +389,19 @@ def test_a_text_file_has_the_title_of_its_file_and_all_its_text(tmp_path: Path) 
     assert (note.title, note.body) == ("My list", "---\nnot: yaml\n---\n# a comment\n")
 
 
+def test_a_page_of_zims_has_the_title_and_date_that_it_says(tmp_path: Path) -> None:
+    text = (
+        "Content-Type: text/x-zim-wiki\nWiki-Format: zim 0.4\n"
+        "Creation-Date: 2018-02-15T19:25:12-05:00\n\n====== Pain relief ======\nSee [[Chaga]].\n\n"
+        "===== Tea =====\na == b ==\n"
+    )
+    notes = {"Pain_relief.txt": text, "Chaga.txt": "Content-Type: text/x-zim-wiki\n\nx"}
+    note = read(MarkdownFolder, write_files(tmp_path, notes))["Pain_relief.txt"]
+    assert (note.title, note.created) == ("Pain relief", "2018-02-16T00:25:12Z")
+    assert note.body == "See [[Chaga]].\n\n## Tea\na == b ==\n"
+    assert link_keys(note) == ["Chaga.txt"]
+
+
 def test_a_text_file_that_begins_with_its_name_has_it_once(tmp_path: Path) -> None:
     assert markdown(tmp_path, "My list\n\n- tea\n", "My list.txt").body == "- tea\n"
 
