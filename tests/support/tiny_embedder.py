@@ -6,7 +6,8 @@ It only tests the plumbing. Its results say nothing about the quality of a real 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, ClassVar
 from zlib import crc32
 
@@ -44,15 +45,16 @@ class TinyEmbedder(Embedder):
     def _vector(self, text: str) -> list[float]:
         vector = [0.0] * self.DIMENSION
         vector[0] = 0.01  # as with real models, a text without words has a vector, too
-        for feature, weight in _features(text):
-            code = crc32(feature.encode())
-            vector[code % self.DIMENSION] += weight if code & (1 << 20) else -weight
+        for word in re.findall(r"\w+", text.lower()):
+            for place, weight in _weights(word, self.DIMENSION):
+                vector[place] += weight
         return vector
 
 
-def _features(text: str) -> Iterator[tuple[str, float]]:
-    for word in re.findall(r"\w+", text.lower()):
-        yield word, 2.0
-        edged = f" {word} "
-        for start in range(len(edged) - 2):
-            yield edged[start : start + 3], 1.0
+@lru_cache(10_000)
+def _weights(word: str, dimension: int) -> list[tuple[int, float]]:
+    """Return the places of a word and its trigrams, with what they add there."""
+    edged = f" {word} "
+    trigrams = [(edged[start : start + 3], 1.0) for start in range(len(edged) - 2)]
+    codes = [(crc32(feature.encode()), weight) for feature, weight in [(word, 2.0), *trigrams]]
+    return [(code % dimension, weight if code & (1 << 20) else -weight) for code, weight in codes]
