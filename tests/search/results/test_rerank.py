@@ -19,11 +19,7 @@ from datasette.plugins import pm
 from datasette_bear_search import evaluation
 from datasette_bear_search.embeddings import rerankers
 from datasette_bear_search.embeddings.base import ModelUnavailable
-from datasette_bear_search.embeddings.rerankers import (
-    CrossEncoder,
-    Reranker,
-    get_reranker,
-)
+from datasette_bear_search.embeddings.rerankers import Reranker, get_reranker
 from datasette_bear_search.evaluation.judgments import JudgedQuery, QuerySet
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.results import rerank as search_results_rerank
@@ -191,46 +187,6 @@ def test_a_cross_encoder_that_was_not_downloaded_says_how_to_get_it(tmp_path, mo
     )
 
 
-# The built-in rerankers
-
-
-@pytest.fixture(scope="module")
-def tiny_cross_encoder(tmp_path_factory) -> str:
-    """A cross-encoder of two layers and random weights: real files for the real library."""
-    torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    pytest.importorskip("sentence_transformers")
-    folder = tmp_path_factory.mktemp("cross-encoder")
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "note", "tap", *map(str, range(30))]
-    (folder / "vocab.txt").write_text("\n".join(words))
-    torch.manual_seed(1)
-    config = transformers.BertConfig(
-        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
-        intermediate_size=32, num_labels=1, initializer_range=1.0,
-    )  # fmt: skip
-    transformers.BertForSequenceClassification(config).save_pretrained(folder)
-    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
-    return str(folder)
-
-
-def test_a_cross_encoder_in_a_folder_reranks(tiny_cross_encoder):
-    reranker = get_reranker(f"cross-encoder:{tiny_cross_encoder}")
-    reranked, notice = rerank(hits(5), "tap", reranker, wait=None, seconds=30)
-    assert notice is None
-    assert sorted(ids(reranked)) == [1, 2, 3, 4, 5]
-    assert len({hit.rerank_score for hit in reranked}) == 5
-
-
-def test_a_cross_encoder_gives_what_the_library_gives(tiny_cross_encoder):
-    import sentence_transformers
-
-    passages = ["Note 1", "Note 2 tap", ""]
-    model = sentence_transformers.CrossEncoder(tiny_cross_encoder)
-    expected = model.predict([("tap", passage) for passage in passages])
-    found = CrossEncoder(tiny_cross_encoder).score("tap", passages)
-    assert found == pytest.approx(expected.tolist(), abs=1e-5)
-
-
 # Through Datasette
 
 
@@ -314,16 +270,6 @@ async def test_visitors_may_choose_among_the_rerankers_but_no_models(datasette, 
     assert refused["error"] == (
         f"rerank must be one of broken, cross-encoder, longest, not {name!r}"
     )
-
-
-@pytest.mark.asyncio
-async def test_the_setting_says_which_cross_encoder_it_is(
-    datasette, sidecar_path, tiny_cross_encoder
-):
-    settings = {"plugins": {"datasette-bear-search": {"cross_encoder": tiny_cross_encoder}}}
-    served = Datasette([str(sidecar_path)], metadata=settings)
-    rows = (await answer(served, "rerank=cross-encoder"))["rows"]
-    assert any(row["rerank_score"] is not None for row in rows)
 
 
 @pytest.mark.datasette

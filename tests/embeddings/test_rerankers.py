@@ -1,0 +1,55 @@
+"""The built-in reranker, beside the other tests that import torch, which takes seconds."""
+
+from __future__ import annotations
+
+import pytest
+from datasette.app import Datasette
+
+from datasette_bear_search.embeddings import rerankers
+from datasette_bear_search.embeddings.rerankers import get_reranker
+from tests.support.bear_database import BearNote
+from tests.support.client import answer
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(monkeypatch):
+    monkeypatch.setattr(rerankers, "_rerankers", {})
+
+
+@pytest.fixture(scope="module")
+def tiny_cross_encoder(tmp_path_factory) -> str:
+    """A cross-encoder of two layers and random weights: real files for the real library."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("sentence_transformers")
+    folder = tmp_path_factory.mktemp("cross-encoder")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "note", "tap", *map(str, range(30))]
+    (folder / "vocab.txt").write_text("\n".join(words))
+    torch.manual_seed(1)
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=32, num_labels=1, initializer_range=1.0,
+    )  # fmt: skip
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
+    return str(folder)
+
+
+def test_a_cross_encoder_in_a_folder_gives_what_the_library_gives(tiny_cross_encoder):
+    import sentence_transformers
+
+    passages = ["Note 1", "Note 2 tap", ""]
+    model = sentence_transformers.CrossEncoder(tiny_cross_encoder)
+    expected = model.predict([("tap", passage) for passage in passages])
+    found = get_reranker(f"cross-encoder:{tiny_cross_encoder}").score("tap", passages)
+    assert found == pytest.approx(expected.tolist(), abs=1e-5)
+    assert len(set(found)) == 3
+
+
+@pytest.mark.asyncio
+async def test_the_setting_says_which_cross_encoder_it_is(index_notes, tiny_cross_encoder):
+    path = index_notes([BearNote("# Roof\n\nTiles."), BearNote("# Plan\n\nA roof.")])
+    settings = {"plugins": {"datasette-bear-search": {"cross_encoder": tiny_cross_encoder}}}
+    served = Datasette([str(path)], metadata=settings)
+    rows = (await answer(served, "q=roof&rerank=cross-encoder"))["rows"]
+    assert any(row["rerank_score"] is not None for row in rows)
