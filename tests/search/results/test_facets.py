@@ -117,18 +117,16 @@ async def test_a_count_is_the_total_of_the_search_that_its_link_leads_to(dataset
             assert narrowed["found"] == choice["count"], choice
 
 
-@pytest.mark.parametrize(
-    "query", ["q=composting+toilet", "q=garden+plan", "q=what+do+snails+eat+in+the+garden"]
-)
-async def test_counts_are_true_on_the_sample_notes(library, bear_index, sidecar_path, query):
+async def test_counts_are_true_on_the_sample_notes(library, bear_index, sidecar_path):
     library.parent.mkdir()
     write_demo_library(library)
     bear_index()
     datasette = Datasette([str(sidecar_path)])
-    data = await answer(datasette, f"{query}&_facets=1")
-    for choice in flat(data["facets"]["tag"]) + flat(data["facets"]["modified"]):
-        narrowed = (await get(datasette, choice["toggle_url"])).json()
-        assert narrowed["found"] == choice["count"], choice
+    for query in ("composting+toilet", "garden+plan", "what+do+snails+eat+in+the+garden"):
+        data = await answer(datasette, f"q={query}&_facets=1")
+        for choice in flat(data["facets"]["tag"]) + flat(data["facets"]["modified"]):
+            narrowed = (await get(datasette, choice["toggle_url"])).json()
+            assert narrowed["found"] == choice["count"], choice
 
 
 @pytest.mark.parametrize("query", QUERIES)

@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -468,13 +469,13 @@ async def test_each_index_has_its_page_and_json(both):
     await get(datasette, "/nothing/-/bear-search", 404)
 
 
-@pytest.mark.parametrize("before", ["//evil", "/", "//[", "//evil:x/notes", "/notes/", "/a/b"])
-@pytest.mark.parametrize("path", ["", ".json", "/note/1", "/status.json", "/mcp"])
-async def test_a_path_that_ends_like_ours_is_a_404(both, before, path, capfd):
+async def test_a_path_that_ends_like_ours_is_a_404(both, capfd):
+    places = ("//evil", "/", "//[", "//evil:x/notes", "/notes/", "/a/b")
     with serving(Datasette([str(path) for path in both])) as root:
-        connection = HTTPConnection(root.removeprefix("http://"))
-        connection.request("GET", f"{before}/-/bear-search{path}")
-        assert connection.getresponse().status == 404
+        for before, path in product(places, ("", ".json", "/note/1", "/status.json", "/mcp")):
+            connection = HTTPConnection(root.removeprefix("http://"))
+            connection.request("GET", f"{before}/-/bear-search{path}")
+            assert connection.getresponse().status == 404, (before, path)
     assert "Traceback" not in capfd.readouterr().err
 
 
