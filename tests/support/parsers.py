@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import cache
 from html import escape
-from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -289,13 +288,13 @@ def _search(body: str) -> None:
         search_connection.register_embed(connection)
         create(connection)
         connection.execute("insert into sources (name, kind) values ('s', 'bear')")
-        for note, queries in (
-            (Note("a", "a", "- [ ] a b x"), [body]),
-            (Note("b", "b", body), ["a x b", '"a x"', "a created:2024 has:todo tag:b"]),
+        for note, searches in (
+            (Note("a", "a", "- [ ] a b x"), {"auto": body, "like": body}),
+            (Note("b", "b", body), {"auto": "a x b created:2024", "like": '"a x" has:todo tag:b'}),
         ):
             notes.write(connection, "s", [(None, note)])
             notes.relate(connection)
-            for text, mode in product(queries, ("auto", "like")):
+            for mode, text in searches.items():
                 request = SearchRequest(query.parse(text, mode))
                 engine.search(connection, request, redact=True)
 

@@ -68,17 +68,19 @@ QUERIES = [
 ]  # fmt: skip
 MODES = ("auto", "keyword", "semantic", "like")
 NAMES = ("a-first.md", "b-roof.md", "z-last.md")
+# Some of these notes are hidden in the first library, and not there in the second.
+IDS = (1, 2, 5, 8, 9, 14)
 
 
 def addresses() -> Iterable[str]:
     search = "/-/bear-search"
     # What is found doesn't depend on Datasette.
     for number, query in enumerate(QUERIES[::3] if IS_1_0 else QUERIES):
-        # The first ones are words of hidden notes. Of the others, each has a second mode in turn,
-        # and every third a page, which shows what is in its JSON.
-        for mode in MODES if number < 10 else ("auto", MODES[1 + number % 3]):
+        # The first ones are words of hidden notes. Of the others, each has one mode in turn, and
+        # every sixth a page, which shows what is in its JSON.
+        for mode in MODES if number < 10 else MODES[number % 4 :][:1]:
             yield f"{search}.json?{urlencode({'q': query, 'mode': mode, '_facets': '1'})}"
-        if number < 10 or number % 3 == 0:
+        if number < 10 or number % 6 == 0:
             yield f"{search}?{urlencode({'q': query})}"
         yield f"{search}/suggest.json?{urlencode({'q': query})}"
     for rest in (
@@ -89,7 +91,7 @@ def addresses() -> Iterable[str]:
         yield f"{search}.json{rest}"
         yield f"{search}.csv{rest}&_stream=on"
         yield f"{search}{rest}"
-    for number in range(1, 15):
+    for number in IDS:
         for page in ("note/{}", "note/{}.json", "note/{}.md", "similar/{}", "similar/{}.json"):
             yield f"{search}/{page.format(number)}"
         yield f"{search}/note/{number}?q=roof+zeppelin"
@@ -114,14 +116,14 @@ def addresses() -> Iterable[str]:
 
 
 TOOL_CALLS: list[tuple[str, dict[str, Any]]] = [
-    *(("search_notes", {"query": query}) for query in QUERIES if query),
+    *(("search_notes", {"query": query}) for query in (*QUERIES[:10], *QUERIES[10::2]) if query),
     *(("search_notes", {"query": query, "mode": "keyword"}) for query in QUERIES[:10]),
     ("search_notes", {"queries": ["diagnosis", "zeppelin", "roof"]}),
     ("search_notes", {"filters": {"tag": "private"}}),
     ("search_notes", {"filters": {"source": "notes"}, "limit": 20}),
-    *(("get_notes", {"ids": [number]}) for number in range(1, 15)),
+    *(("get_notes", {"ids": [number]}) for number in IDS),
     *(("get_notes", {"titles": [title]}) for title in ("Clinic", "Clinc", "Zeppelin", "Zanz")),
-    *(("similar_notes", {"id": number}) for number in range(1, 15)),
+    *(("similar_notes", {"id": number}) for number in IDS),
     ("list_tags", {}),
     ("library_status", {}),
 ]  # fmt: skip
@@ -206,8 +208,8 @@ async def test_hidden_notes_change_no_response_for_people(datasettes, libraries)
         if bodies[0] != bodies[1] or responses[0].status_code != responses[1].status_code:
             different[address] = difference(*bodies)
     assert different == {}
-    assert count > 250
-    assert found > 80  # the responses aren't all errors
+    assert count > 200
+    assert found > 60  # the responses aren't all errors
 
 
 async def test_hidden_notes_change_no_response_for_agents(libraries):

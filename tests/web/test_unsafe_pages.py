@@ -78,7 +78,7 @@ async def test_first_results_and_facets_show_attacks_as_text(datasette):
 
 
 async def test_the_pages_of_notes_show_attacks_as_text(datasette, index):
-    ids = note_ids(index)[::EVERY]
+    ids = note_ids(index)[:: 2 * EVERY]
     pages = await checked(datasette, [f"/-/bear-search/note/{note_id}?q=window" for note_id in ids])
     for page in pages:
         main = page[page.index('<div class="bear-text">') : page.index("</article>")]
@@ -92,14 +92,14 @@ async def test_the_pages_of_similar_notes_show_attacks_as_text(datasette, index)
 
 
 async def test_typed_text_is_shown_as_text(datasette):
-    for payload in ALL_PAYLOADS[:: 2 * EVERY]:
+    for payload in ALL_PAYLOADS[:: 4 * EVERY]:
         typed = quote(payload)
         await checked(datasette, [f"/-/bear-search?q={typed}&tag={typed}&x={typed}"])
-    for payload in ALL_PAYLOADS[1 :: 2 * EVERY]:
+    for payload in ALL_PAYLOADS[1 :: 4 * EVERY]:
         typed = quote(payload)
         name = ("mode", "sort", "has", "created_after", "_size", "rerank")[len(payload) % 6]
         await checked(datasette, [f"/-/bear-search?{name}={typed}"], 400)
-    for payload in ALL_PAYLOADS[:: 5 * EVERY]:
+    for payload in ALL_PAYLOADS[:: 10 * EVERY]:
         # Without slashes, because Datasette itself answers paths that match no route.
         typed = quote(payload.replace("/", ""), safe="")
         await checked(datasette, [f"/-/bear-search/note/{typed}",
