@@ -52,7 +52,7 @@ class Common(TinyEmbedder):
         return [*((1 - self.share) ** 0.5 / length * number for number in own), *common]
 
 
-@pytest.fixture(scope="module", params=[150, 1500], ids=["small", "large"])
+@pytest.fixture(scope="module", params=[150, 2100], ids=["small", "large"])
 def libraries(request, tmp_path_factory) -> list[Library]:
     """Index the same notes with both models: their cosines are .3 + .7 c and .85 + .15 c."""
     random, folder = Random(7), tmp_path_factory.mktemp("any_model")
