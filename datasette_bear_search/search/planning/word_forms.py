@@ -77,9 +77,9 @@ def add_forms(
 
 def as_written(connection: sqlite3.Connection, text: str) -> list[str]:
     """Return a text as typed, as the notes write it, and in British or American spelling."""
-    others = regional.other_spellings(text)
+    others = (*_in_groups(text), *regional.other_spellings(text))
     known = (it for it in others if exists(connection, fts5.quoted(it), if_broken=False))
-    return [text, *_in_groups(text), *_respelled(connection, text), *known]
+    return [text, *_respelled(connection, text), *known]
 
 
 def _in_groups(text: str) -> list[str]:
