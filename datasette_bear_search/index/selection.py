@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -59,7 +60,9 @@ def select(
         if not at_path:
             kind = kind_of(location)
             name = new_name(kind, location, {source.name for source in [*sources, *given]})
-            at_path = [SourceConfig(name, kind, location, default_options(kind), never)]
+            new = SourceConfig(name, kind, location, default_options(kind), never)
+            moved = (source for source in others if _has_moved(source, new))
+            at_path = [replace(source, location=location) for source in moved][:1] or [new]
         given.extend(at_path)
     if given and not everything:
         sources, gone = [], ()
@@ -69,6 +72,15 @@ def select(
 
         read["bear"] = SourceConfig("bear", "bear", str(default_location()), never=never)
     return Selection(tuple(read.values()), gone)
+
+
+def _has_moved(source: SourceConfig, new: SourceConfig) -> bool:
+    """Return whether a source's place is gone, and this one has the same kind and last name."""
+    folder, name = os.path.split(source.location)
+    same = name == os.path.basename(new.location) and source.kind == new.kind
+    # Of a drive that isn't connected, the folder is gone, too.
+    is_gone = os.path.isdir(folder) and not os.path.lexists(source.location)
+    return same and is_gone and source.config_file is None
 
 
 def _no_longer_configured(

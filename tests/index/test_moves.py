@@ -138,6 +138,33 @@ def test_notes_in_a_renamed_folder_stay_what_they_are(
     assert b"work/n" not in sidecar_path.read_bytes()
 
 
+def test_a_folder_that_is_given_at_its_new_place_is_the_same_source(
+    notes: Path, tmp_path: Path, run, select, embedded
+) -> None:
+    before, place = ids(select), tmp_path / "moved" / notes.name
+    place.parent.mkdir()
+    notes.rename(place)
+    assert "0 notes added, 0 changed, 0 removed" in run(place)
+    assert select("select name, location from sources") == [("notes", str(place))]
+    assert (ids(select), embedded) == (before, [])
+
+
+def test_a_folder_of_the_same_name_as_one_that_is_there_is_another_source(
+    notes: Path, tmp_path: Path, run, select
+) -> None:
+    run(write_files(tmp_path / "other" / notes.name, {"a.md": "x"}))
+    assert select("select name from sources order by 1") == [("notes",), ("notes-2",)]
+
+
+def test_a_folder_on_a_drive_that_is_away_keeps_its_source(tmp_path: Path, run, select) -> None:
+    drive = tmp_path / "drive"
+    run(write_files(drive / "diary", {"a.md": "of the drive"}))
+    drive.rename(tmp_path / "away")
+    run(write_files(tmp_path / "other" / "diary", {"b.md": "x"}))
+    assert select("select name from sources order by 1")[:2] == [("diary",), ("diary-2",)]
+    assert select("select count(*) from notes where body like '%of the drive%'") == [(1,)]
+
+
 def test_notes_with_the_same_text_are_told_apart_by_their_files(
     tmp_path: Path, run, select
 ) -> None:
