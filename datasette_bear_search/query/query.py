@@ -292,8 +292,10 @@ def _terms(tokens: Sequence[Token], *, has_clauses: bool = False) -> Terms:
         meaning.append(token.text.strip("*"))
         if token.is_punctuation:
             punctuation.append(token.text)
-        elif fts5.is_number(token.text):
+        elif fts5.is_phone_number(token.text):
             identifiers.append(token.text)
+        elif fts5.is_number(token.text):
+            words.append(token.text)
         elif token.prefix:
             prefixes.append(token.prefix)
         elif fts5.is_identifier(token.bare) and (
@@ -306,7 +308,7 @@ def _terms(tokens: Sequence[Token], *, has_clauses: bool = False) -> Terms:
             phrases.append(token.text)
         elif token.bare:
             words.append(token.bare)
-    is_one = len(words) == len(tokens) == 1
+    is_one = len(words) == len(tokens) == 1  # among others, 1,000 is just a word
     if is_one and (fts5.is_compound(words[0]) or re.match(r"[-+]\d", words[0])):  # -1, not 1
         identifiers, words = words, []
     if not has_clauses and len(punctuation) == len(tokens):

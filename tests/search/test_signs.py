@@ -123,6 +123,12 @@ def test_a_number_is_found_whatever_is_between_its_thousands(index_notes, text):
     assert {hit.title for hit in hits} == {*AMOUNTS}
 
 
+def test_a_number_in_a_question_is_a_word_and_no_identifier(index_notes):
+    notes = [BearNote("# A\n\nA thousand children have palsy."), BearNote("# B\n\nPaid 1,000.")]
+    hits = found(index_notes(notes, "--no-semantic"), "how many children of 1,000 have palsy")
+    assert [hit.title for hit in hits] == ["A", "B"]
+
+
 JOINED = {
     "Answer": "The follow-up is by e-mail, and it isn’t urgent, says O'Brien.",
     "Sheet": "A GPT-4 prompt, a database.",
