@@ -208,8 +208,8 @@ async def test_hidden_notes_change_no_response_for_people(datasettes, libraries)
         if bodies[0] != bodies[1] or responses[0].status_code != responses[1].status_code:
             different[address] = difference(*bodies)
     assert different == {}
-    assert count > 200
-    assert found > 60  # the responses aren't all errors
+    assert count > 150
+    assert found > 50  # the responses aren't all errors
 
 
 async def test_hidden_notes_change_no_response_for_agents(libraries):
