@@ -13,6 +13,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -274,6 +275,11 @@ def pooling_mode(module: Any) -> str:
 
 
 def cosines(one: Any, other: Any) -> Any:
-    """Return the cosine similarity of each row to the other array's; no row may be zero."""
-    squares = (one * one).sum(axis=1) * (other * other).sum(axis=1)
-    return (one * other).sum(axis=1) / squares**0.5
+    """Return the cosine similarity of each row to the other array's; of two rows of zeros, 1."""
+    import numpy
+
+    # A model in float16 returns such vectors, too coarse to be multiplied.
+    arrays = (numpy.asarray(rows, "f8") for rows in (one, other))
+    lengths = partial(numpy.linalg.norm, axis=1, keepdims=True)
+    one, other = (rows / numpy.maximum(lengths(rows), 1e-12) for rows in arrays)
+    return 1 - ((one - other) ** 2).sum(axis=1) / 2

@@ -285,6 +285,8 @@ def test_weights_of_half_precision_are_read_in_place(models, tmp_path, type):
     [path] = folder.rglob("model.safetensors")
     half = {name: each.to(getattr(torch, type)) for name, each in load_file(path).items()}
     save_file(half, path, metadata={"format": "pt"})
+    config = path.with_name("config.json")
+    config.write_text(json.dumps({**json.loads(config.read_text()), "dtype": type}))
     library = SentenceTransformerEmbedder(str(folder))
     assert library.export_onnx()
     runtime = SentenceTransformerEmbedder(str(folder))
