@@ -49,6 +49,8 @@ VALUES: dict[str, str | None] = {
     "tokenizer_name_or_path": None,
     "audio_tokenizer_name_or_path": None,
 }
+# The classes of sentence-transformers, for people.
+KINDS = {"SentenceTransformer": "an embedding model", "CrossEncoder": "a reranker"}
 INSTALL_LIBRARY = "pip install sentence-transformers"
 # They hold words, not settings, and may be large.
 _WORDS = ("tokenizer.json", "vocab.json")
@@ -57,9 +59,13 @@ _WORDS = ("tokenizer.json", "vocab.json")
 def load(kind: str, folder: Path) -> Any:
     """Return the model in a folder, as sentence-transformers' class ``kind``.
 
-    :raises ModelUnavailable: if it could run code, or sentence-transformers is missing
+    :raises ModelUnavailable: if it could run code, is of another kind, or sentence-transformers is
+        missing
     """
     check(folder)
+    if not _is_made_for(kind, folder):
+        # The library would add the layers that it lacks, with random numbers.
+        raise ModelUnavailable(f"The model in {folder} isn't {KINDS[kind]}. Choose another one.")
     try:
         import sentence_transformers
 
@@ -77,6 +83,20 @@ def load(kind: str, folder: Path) -> Any:
             f"sentence-transformers, which can't be imported here ({first_line(error)}). Install "
             f"it: {INSTALL_LIBRARY}."
         ) from error
+
+
+def _is_made_for(kind: str, folder: Path) -> bool:
+    about, config = (
+        json.loads(path.read_text(encoding="utf-8-sig")) if path.is_file() else {}
+        for path in (folder / "config_sentence_transformers.json", folder / "config.json")
+    )
+    if (folder / "modules.json").is_file():
+        return bool(about.get("model_type", "SentenceTransformer") == kind)
+    architectures = [str(name) for name in config.get("architectures") or ()]
+    if any(name.endswith("ForCausalLM") for name in architectures):
+        return True  # such models do either
+    rates = any(name.endswith("ForSequenceClassification") for name in architectures)
+    return rates == (kind == "CrossEncoder")
 
 
 def check(folder: Path) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 from datasette.app import Datasette
 
-from datasette_bear_search.embeddings import rerankers
+from datasette_bear_search.embeddings import loading, rerankers
+from datasette_bear_search.embeddings.base import ModelUnavailable
+from datasette_bear_search.embeddings.registry import trust
 from datasette_bear_search.embeddings.rerankers import get_reranker
 from tests.support.bear_database import BearNote
 from tests.support.client import answer
+from tests.support.small_models import write_transformer
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +47,19 @@ def test_a_cross_encoder_in_a_folder_gives_what_the_library_gives(tiny_cross_enc
     found = get_reranker(f"cross-encoder:{tiny_cross_encoder}").score("tap", passages)
     assert found == pytest.approx(expected.tolist(), abs=1e-5)
     assert len(set(found)) == 3
+
+
+def test_a_model_of_another_kind_is_refused(tiny_cross_encoder, tmp_path):
+    """The library would add what it lacks, with random numbers: other results in each process."""
+    embedder = write_transformer(tmp_path / "embedder")
+    with pytest.raises(ModelUnavailable, match="isn't a reranker"):
+        get_reranker(f"cross-encoder:{embedder}").load()
+    (embedder / "modules.json").unlink()  # as some are published
+    with pytest.raises(ModelUnavailable, match="isn't a reranker"):
+        loading.load("CrossEncoder", embedder)
+    assert loading.load("SentenceTransformer", embedder)
+    with pytest.raises(ModelUnavailable, match="isn't an embedding model"):
+        trust(tiny_cross_encoder).load()
 
 
 @pytest.mark.asyncio
