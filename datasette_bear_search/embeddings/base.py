@@ -251,9 +251,9 @@ class Embedder(Model):
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector."""
+        """Numbers in a vector, a multiple of 8: the signs of eight fill a byte of vec0's."""
         self.load()
-        return self._dimension
+        return math.ceil(self._dimension / 8) * 8
 
     @property
     def max_tokens(self) -> int:
@@ -339,7 +339,7 @@ class Embedder(Model):
         def encode(texts: list[str]) -> list[bytes | None]:
             prompt = self.prompts.query if is_query else self.prompts.passage
             rows = self.encode([prompt + text for text in texts], is_query=is_query)
-            made = _unit_vectors(rows, self.choice.dimensions)
+            made = _unit_vectors(rows, self._dimension)
             return [vector if known else None for vector, known in zip(made, self.knows(texts))]
 
         return self._run(texts, encode)
@@ -396,8 +396,11 @@ def silent_libraries() -> Iterator[None]:
             library.enable_progress_bar()
 
 
-def _unit_vectors(rows: Any, dimensions: int | None) -> list[bytes | None]:
-    """Return each row as bytes, cut and scaled to unit length; None for zeros and infinities."""
+def _unit_vectors(rows: Any, dimensions: int) -> list[bytes | None]:
+    """Return each row as bytes, cut and scaled to unit length; None for zeros and infinities.
+
+    They end with zeros, which change no similarity, so that the signs fill whole bytes.
+    """
     import numpy
 
     matrix = numpy.asarray(rows, dtype="float64")[:, :dimensions]
@@ -405,4 +408,5 @@ def _unit_vectors(rows: Any, dimensions: int | None) -> list[bytes | None]:
     usable = numpy.isfinite(lengths) & (lengths > 0)
     lengths[~usable] = 1
     unit = (matrix / lengths[:, None]).astype("<f4")
-    return [row.tobytes() if fine else None for row, fine in zip(unit, usable)]
+    zeros = bytes(4 * (-dimensions % 8))
+    return [row.tobytes() + zeros if fine else None for row, fine in zip(unit, usable)]

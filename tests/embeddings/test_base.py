@@ -345,11 +345,10 @@ def test_a_warm_up_that_fails_prints_nothing_and_leaves_the_reason(capfd):
 
 def test_vectors_are_little_endian_float32_of_unit_length():
     embedder = AnsweringEmbedder([3.0, 0.0, -4.0])
-    assert numbers(embedder.embed_query("apple")) == pytest.approx([0.6, 0.0, -0.8])
-    assert [numbers(v) for v in embedder.embed_documents(["apple"])] == [
-        pytest.approx([0.6, 0.0, -0.8])
-    ]
-    assert embedder.dimension == 3
+    unit = pytest.approx([0.6, 0.0, -0.8, 0, 0, 0, 0, 0])  # the signs fill a byte
+    assert numbers(embedder.embed_query("apple")) == unit
+    assert [numbers(vector) for vector in embedder.embed_documents(["apple"])] == [unit]
+    assert embedder.dimension == 8
 
 
 UNUSABLE = [
@@ -365,7 +364,7 @@ def test_a_document_whose_vector_has_no_direction_gets_none(unusable):
     before, refused, after = AnsweringEmbedder([1.0, 0.0], unusable, [0.0, 2.0]).embed_documents(
         ["one", "two", "three"]
     )
-    assert (numbers(before), refused, numbers(after)) == ([1.0, 0.0], None, [0.0, 1.0])
+    assert (numbers(before)[:2], refused, numbers(after)[:2]) == ([1.0, 0.0], None, [0.0, 1.0])
 
 
 @pytest.mark.parametrize("unusable", UNUSABLE)
@@ -392,7 +391,7 @@ def test_a_failed_query_is_not_kept_in_the_cache():
     with pytest.raises(ModelUnavailable):
         embedder.embed_query("apple")
     embedder.vectors = [[1.0]]
-    assert numbers(embedder.embed_query("apple")) == [1.0]
+    assert numbers(embedder.embed_query("apple"))[0] == 1.0
 
 
 def test_only_the_beginning_of_a_pasted_book_is_embedded():

@@ -71,12 +71,6 @@ class VectorRun:
             )
             return
         embedder.load()
-        if embedder.dimension % 8:
-            # Binary quantization packs eight dimensions into a byte.
-            raise ModelUnavailable(
-                f"Vectors of {embedder.dimension} numbers can't be indexed, only of a multiple of "
-                f"8. Keep fewer of them: --model NAME@{embedder.dimension // 8 * 8 or 8}."
-            )
         is_new = state.fingerprint != embedder.fingerprint
         similarity = calibration.unrelated_similarity(embedder) if is_new else 0.0
         about_model: dict[str, str | int] = {

@@ -266,7 +266,7 @@ def test_doctor_asks_the_server_for_a_vector(server, index_notes, sidecar_path):
 
 def test_names_have_dimensions_like_any_other(server):
     made = registry.trust(f"openai:m@{server.address}@4")
-    assert made.dimension == 4
+    assert made.dimension == 8
     assert made.name == f"openai:m@{server.address}@4"
     registry.trust("ollama:embeddinggemma")
     assert registry.is_here("ollama:embeddinggemma")
@@ -286,7 +286,7 @@ def test_embedding_models_of_llm_are_used(monkeypatch):
 
     package = SimpleNamespace(get_embedding_model=get, UnknownModelError=UnknownModelError)
     monkeypatch.setitem(sys.modules, "llm", package)
-    assert registry.trust("llm:local").dimension == 2
+    assert registry.trust("llm:local").dimension == 8
     with pytest.raises(ModelUnavailable, match="llm embed-models"):
         registry.trust("llm:unknown").load()
     with pytest.raises(ModelUnavailable, match="to the makers of 3-small"):

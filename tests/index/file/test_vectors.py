@@ -117,10 +117,19 @@ def test_a_run_with_nothing_to_embed_rebuilds_an_incomplete_vec0_table(
         assert connection.execute("select count(*) from _passage_index").fetchone() == (9,)
 
 
-def test_vectors_whose_signs_fill_no_whole_bytes_are_refused(write, bear_index, monkeypatch):
+def test_vectors_whose_signs_fill_no_whole_bytes_are_searched(
+    write, bear_index, sidecar_path, monkeypatch
+):
     monkeypatch.setattr(TinyEmbedder, "DIMENSION", 60)
     write(*NOTES)
-    assert "Vectors of 60 numbers can't be indexed" in bear_index().output
+    bear_index()
+    with closing(database.connect(sidecar_path)) as connection:
+        nearest.register(connection)
+        asked = TinyEmbedder("test/tiny").embed_query("About the quince and the zither.")
+        [(passage, similarity), *_] = nearest.nearest(connection, asked, 3)
+        sql = "select title from passages join notes on notes.id = note_id where passages.id = ?"
+        assert connection.execute(sql, [passage]).fetchone() == ("Quince",)
+    assert 0.5 < similarity < 1
 
 
 def cone(passages: int = 10, dimension: int = 64) -> numpy.ndarray:
