@@ -33,6 +33,7 @@ def test_notes_are_indexed_and_found_with_a_static_model(bear_index, write, mode
     write(BearNote("# Fence\nRepair the garden fence"), BearNote("# Bread\nBread in the oven"))
     output = bear_index("--model", str(model)).output
     assert "2 passages embedded" in output
+    assert "Exporting" not in output  # none can be made
     result = CliRunner().invoke(
         cli,
         [

@@ -166,7 +166,7 @@ def _session(graph: bytes, weights: Sequence[Path], *, repack: bool) -> Any:
     # Threads that spin while they wait for a query would keep a server's cores busy.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.disable_prepacking", "0" if repack else "1")
-    options.log_severity_level = 3  # errors
+    options.log_severity_level = 4  # errors are exceptions, too
     if weights:
         # onnxruntime refuses files that are links, as those in the hub's cache are.
         files = [path.resolve() for path in weights]

@@ -114,7 +114,9 @@ class SentenceTransformerEmbedder(Embedder):
         return folder is not None and onnx.has_export(folder)
 
     def needs_onnx_export(self) -> bool:
-        if self._onnx is not None or not (onnx.is_installed() and onnx_export.can_export()):
+        if self._onnx is not None or self.is_static:
+            return False
+        if not (onnx.is_installed() and onnx_export.can_export()):
             return False
         folder = files.model_folder(self.plain_name)
         # The folder also exists after a failed export.
