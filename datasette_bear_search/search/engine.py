@@ -314,6 +314,8 @@ def semantic_obstacle(state: State, has_vector_extension: bool) -> str | None:
 
 
 def pending_notice(state: State) -> str | None:
+    if not state.has_notes:
+        return "The index has no notes yet."
     if not state.has_vectors or not state.pending:
         return None
     waiting = f"{counted(state.pending, 'passage')} can only be found by words so far."

@@ -10,14 +10,7 @@ from pathlib import Path
 from datasette.database import Database
 
 from ..index import freshness
-from ..search.engine import (
-    Pipeline,
-    SearchResponse,
-    TimeLimitExceeded,
-    pending_notice,
-    semantic_obstacle,
-    source_notices,
-)
+from ..search.engine import Pipeline, SearchResponse, TimeLimitExceeded, source_notices
 from ..search.redaction import masking
 from ..search.request import SearchRequest
 from ..sqlite import sqlite3
@@ -98,11 +91,6 @@ async def _respond(
     except sqlite3.DatabaseError as error:
         raise PageError(errors.unreadable(error), 503) from None
     response = pipeline.response()
-    notices = list(response.notices)
-    if updater and updater.activity.doing:
-        # The line about the index's freshness says the same.
-        not_yet = semantic_obstacle(response.state, True), pending_notice(response.state)
-        notices = [notice for notice in notices if notice not in not_yet]
     shown = masking.masked if settings.redacts(datasette) else str
-    notices += map(shown, source_notices(await changes, Path(path)))
-    return replace(response, notices=tuple(notices))
+    changed = map(shown, source_notices(await changes, Path(path)))
+    return replace(response, notices=(*response.notices, *changed))

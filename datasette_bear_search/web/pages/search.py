@@ -20,7 +20,7 @@ from ...library import Library
 from ...notes import ForeseenError, local_day
 from ...query.filter_values import InvalidParameter
 from ...search import absence
-from ...search.engine import WAIT, SearchResponse
+from ...search.engine import WAIT, SearchResponse, pending_notice, semantic_obstacle
 from ...search.notes import start_page
 from ...search.ranking.statement import TEXTBOOK, Statement
 from ...search.redaction import masking
@@ -96,11 +96,17 @@ async def search_page(request: Request, database: Database) -> Response:
     wait = PAGE_WAIT if search_request.query.mode == "auto" else WAIT
     response = await respond(database, search_request, wait=wait, by_words_first=True)
     urls = Urls(database.ds, MultiParams(given))
-    # The heading above the nearest notes says the same.
-    said = (NOTHING_CLOSE,) if facets.is_empty(response.results) else ()
+    # The page's headings, its button and its line about the index's freshness say the same.
+    said = []
+    if facets.is_empty(response.results):
+        said.append(NOTHING_CLOSE)
     if unfiltered := response.results.unfiltered:
-        said = (*said, unfiltered.notice)
-    notices = (notice for notice in response.notices if not notice.startswith(said))
+        said.append(unfiltered.notice)
+    updater = freshness.updaters.get(database.ds)
+    if not response.state.has_notes or (updater and updater.activity.doing):
+        not_yet = semantic_obstacle(response.state, True), pending_notice(response.state)
+        said += filter(None, not_yet)
+    notices = (notice for notice in response.notices if not notice.startswith(tuple(said)))
     response = replace(response, notices=(*errors.values(), *notices))
     if first:
         return await _first_results(urls, request, database, response)

@@ -21,7 +21,7 @@ from datasette_bear_search.search.notes.start_page import read_start_page
 from datasette_bear_search.web.requests import freshness
 from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day, edit
-from tests.support.client import page
+from tests.support.client import answer, page
 
 pytestmark = [pytest.mark.datasette, pytest.mark.asyncio]
 
@@ -123,8 +123,11 @@ async def test_a_search_or_filter_gives_a_list_instead_of_the_start_page(dataset
 async def test_an_empty_library_says_so_and_what_to_do(write, bear_index, sidecar_path, query):
     library = write()
     bear_index()
-    html = await page(Datasette([str(sidecar_path)]), query)
+    served = Datasette([str(sidecar_path)])
+    html = await page(served, query)
     assert "No notes yet" in html
+    assert 'class="bear-notice"' not in html
+    assert "The index has no notes yet." in (await answer(served, query))["notices"]
     assert "datasette bear-index PATH" in html
     assert "datasette bear-demo" in html
     assert "No results for" not in html
