@@ -14,7 +14,7 @@ SPANS = (
 
 _UNITS = {"d": "day", "w": "week", "m": "month", "y": "year"}
 # Every datasette command imports this module, so patterns are compiled only when they are used.
-_CALENDAR = r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?"
+_CALENDAR = r"(\d{4})(?:[-/.](\d{1,2}))?(?:[-/.](\d{1,2}))?"
 # "3 weeks ago", "7d", "last 7 days"
 _COUNTED = r"(last |past )?([0-9]{1,4}) ?(d|w|m|y|days?|weeks?|months?|years?)( ago)?"
 _NAMED = r"(this|last) (week|month|year)"
@@ -29,12 +29,17 @@ def period(text: str) -> tuple[datetime, datetime]:
     """Return the first moment of a date and the first moment after it.
 
     ``2024-05`` is a month and ``today`` a day; ``last week`` and ``3-weeks-ago`` are weeks from
-    Monday to Sunday; ``7d`` is the last seven days and today. A time of day is a single moment.
+    Monday to Sunday, as is ``2024-W18``; ``7d`` is the last seven days and today. A time of day is
+    a single moment.
 
     :raises ValueError: if the text isn't a date
     """
     text = text.strip().lower()
     try:
+        if match := re.fullmatch(r"(\d{4})-?w(\d\d)", text):
+            start = datetime.fromisocalendar(int(match[1]), int(match[2]), 1)
+            return start, units_back(start, "week", -1)
+        text = re.sub(r"^(\d{4})(\d\d)(\d\d)$", r"\1-\2-\3", text)
         if match := re.fullmatch(_CALENDAR, text):
             year, month, day = match.groups()
             start = datetime(int(year), int(month or 1), int(day or 1))
@@ -51,10 +56,27 @@ def period(text: str) -> tuple[datetime, datetime]:
                 return _unit(unit, int(count))
             if not ago:
                 return units_back(today(), unit, int(count)), today() + timedelta(days=1)
+        if day := _written_day(text):
+            return day, units_back(day, "day", -1)
         moment = datetime.fromisoformat(text.upper().replace("Z", "+00:00"))
     except OverflowError:
         raise ValueError(f"{text!r} is out of range") from None
     return moment, moment
+
+
+def _written_day(text: str) -> datetime | None:
+    """Read a day such as ``May 5th, 2025`` or ``31.5.2025``; ``5/6/2025`` means two days."""
+    if ":" in text or not re.search(r"\d\D+\d{4}$", text):
+        return None
+    from dateutil import parser  # takes some milliseconds
+
+    # Whatever isn't in the text, is taken from the default: then the two readings differ.
+    ways = ((datetime(1, 1, 1), "." in text), (datetime(2, 2, 2), True))
+    try:
+        one, other = (parser.parse(text, default=day, dayfirst=first) for day, first in ways)
+    except (ValueError, OverflowError):
+        return None
+    return one if one == other else None
 
 
 def span(

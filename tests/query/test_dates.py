@@ -37,6 +37,15 @@ TODAY = datetime(2024, 3, 1)  # a Friday
         ("3 months", datetime(2023, 12, 1), datetime(2024, 3, 2)),
         ("1y", datetime(2023, 3, 1), datetime(2024, 3, 2)),
         ("2024-05-01T10:30:00", datetime(2024, 5, 1, 10, 30), datetime(2024, 5, 1, 10, 30)),
+        *(
+            (written, datetime(2024, 5, 16), datetime(2024, 5, 17))
+            for written in (
+                *"20240516 2024/05/16 2024.5.16 5/16/2024 16/5/2024 16.5.2024".split(),
+                *("16 May 2024", "May 16, 2024", "may 16th 2024", "16th of May 2024"),
+            )
+        ),
+        ("6.5.2024", datetime(2024, 5, 6), datetime(2024, 5, 7)),
+        ("2024-W18", datetime(2024, 4, 29), datetime(2024, 5, 6)),
     ],
 )
 def test_a_date_means_the_span_that_it_names(text, start, end):
@@ -52,6 +61,8 @@ def test_a_month_back_from_its_last_day_is_the_last_day_of_a_shorter_one(monkeyp
     "text",
     [
         *"2024-02-30 2024-13 20240 soon 2024-5-5-5 0 9999 9999y last 7 ago week".split(),
+        # A day in one country, and another in others
+        *("5/6/2024", "1.2.3", "v1.2.2024", "may 5", "2024-w60", "20241301"),
         *("", "last-decade", "3 weeks hence", "last 3 weeks ago", "0000-01"),
     ],
 )
