@@ -6,6 +6,7 @@ Of eleven ways in which models wrote these arguments without having read the sch
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -19,13 +20,39 @@ from . import ToolError
 
 NOTE = "note://"  # the address of a note as a resource
 
-# What other servers call these.
-_NAMES = {
-    "q": "query", "question": "query", "text": "query", "order": "sort", "sort_by": "sort",
-    "count": "limit", "k": "limit", "max_results": "limit", "n": "limit", "top_k": "limit",
-    "heading": "section", "note": "id", "note_id": "id", "parent": "under", "tag": "under",
-    "uri": "id", "body": "text", "content": "text",
-}  # fmt: skip
+# What other servers call these, without the words of _FILLERS.
+_SYNONYMS = {
+    "query": "q search question text input prompt keyword term phrase",
+    "limit": "count k max n size num results top per_page page_size max_results num_results top_k",
+    "offset": "skip start",
+    "sort": "order order_by sort_by sort_order",
+    "mode": "search_type search_method",
+    "detail": "response_format verbosity detail_level",
+    "filters": "where",
+    "section": "heading",
+    "lines": "range line_range",
+    "id": "note identifier uri url path file filename title name",
+    "under": "parent tag prefix query root",
+    "text": "body content",
+}
+_NAMES = [(other, name) for name, others in _SYNONYMS.items() for other in others.split()]
+_FILLERS = re.compile(r"^(?:search|note|notes|filter|is|parent|by)_|_(?:filter|text|string|name)$")
+
+# What models write for a choice, by what it means here. The first that has a word of it counts.
+_CHOICES = {
+    "oldest": set("asc ascending old earliest".split()),
+    "newest": set("desc descending new recent latest date modified updated created time".split()),
+    "semantic": set("vector vectors embedding embeddings meaning similarity".split()),
+    "keyword": set("keywords words lexical fulltext text fts bm25".split()),
+    "like": set("exact literal substring".split()),
+    "concise": set("brief short compact minimal summary low".split()),
+}
+
+# Words in the names of dates, and in the names of their first and last days.
+_DATES = set("date day time year range created modified updated edited changed".split())
+_FIRST = set("after since from start begin gt gte min".split())
+_LAST = set("before until to end lt lte max".split())
+_NOT = set("exclude excluding excluded without not no ne nin neq".split())
 
 
 def read_arguments(
@@ -37,21 +64,26 @@ def read_arguments(
     """
     given: dict[str, Any] = {}
     filters: dict[str, Any] = {}
+    unknown: list[str] = []
     known = schemas["filters"]["properties"] if "filters" in schemas else {}
-    for name, value in _without_empty(values).items():
+    for name, value in _flat(values, schemas, known):
         if place := _argument(name, schemas):
             if place == "query" and isinstance(value, list) and len(value) > 1:
                 place = "queries"
             given.setdefault(place, value)
         elif names := _filters(name, value, known):
             filters |= names
-        elif schemas:
-            takes = ", ".join(schemas)
-            raise ToolError(f"{tool} has no argument {name!r}. It takes: {takes}.")
+        elif known and _words(name) & _NOT:
+            raise ToolError(f"For {name}, write a minus in the query, such as -tag:work or -word.")
+        else:
+            unknown.append(name)
+    notices: list[str] = []
+    if unknown and schemas:
+        named, takes = ", ".join(map(repr, unknown)), ", ".join(schemas)
+        notices.append(f"{tool} has no {named}; that was ignored. It takes: {takes}.")
     if filters:
         given["filters"] = {**filters, **_object("filters", given.get("filters") or {})}
     empty = {"string": "", "boolean": False, "integer": None, "array": [], "object": {}}
-    notices: list[str] = []
     read = {
         name: _read(name, schema, given[name], notices)
         if name in given
@@ -61,33 +93,62 @@ def read_arguments(
     return read, notices
 
 
+def _flat(
+    values: Mapping[str, Any], schemas: Mapping[str, Any], known: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield arguments, also those inside an object: ``{"params": {"query": "roof"}}``."""
+    for name, value in _without_empty(values).items():
+        place = _argument(name, schemas)
+        inner = value if place else _json(value)
+        takes_objects = (
+            schemas[place]["type"] != "string" if place else _filters(name, value, known)
+        )
+        if takes_objects or not isinstance(inner, dict):
+            yield name, value
+        elif place and len(inner) == 1:
+            yield name, *inner.values()
+        else:
+            yield from _flat(inner, schemas, known)
+
+
 def _argument(name: str, schemas: Mapping[str, Any]) -> str:
     """Return the argument that is meant by this name; ``""`` if none is."""
     name = _snake_case(name)
-    for each in (name, _NAMES.get(name, "")):
-        for form in (each, f"{each}s", each.removesuffix("s")):
-            if form in schemas:
-                return form
-    # A title names a note where a tool takes one.
-    return "id" if name in ("title", "titles") and "id" in schemas else ""
+    for form in dict.fromkeys((name, _FILLERS.sub("", name))):
+        for each in (form, form.removesuffix("s")):
+            others = (place for other, place in _NAMES if other == each)
+            for place in (each, *others):
+                if found := next((it for it in (place, f"{place}s") if it in schemas), ""):
+                    return found
+    return ""
 
 
 def _filters(name: str, value: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     """Return the filters that are meant; nothing if none is."""
-    name = _snake_case(name)
-    for form in (name, name.removesuffix("s"), ALIASES.get(name.replace("_", "-"), "")):
-        if form in known:
+    if not known:
+        return {}
+    name, words = _snake_case(name), _words(name)
+    for form in dict.fromkeys((name, name.removesuffix("s"), _FILLERS.sub("", name))):
+        form = form if form in known else ALIASES.get(form.replace("_", "-"), "")
+        if form in known and not (form == "source" and _is_date(value)):
             return {form: value}
-        if form in ("after", "before") and "modified_after" in known:
-            return {f"modified_{form}": value}
-        if form in FILTERS and f"{form}_after" in known:  # created: 2024, or 2023..2024
-            first, dots, last = str(value).partition("..")
-            ends = (first, last) if dots else (first, first)
-            return _without_empty(dict(zip(FILTERS[form].parameters, ends)))
+    start, _, kind = name.partition("_")
+    if start == "has" and kind.removesuffix("s") in known["has"]["items"]["enum"]:
+        return {"has": kind} if _flag(name, value) else {}
     if name == "is":
         states = value if isinstance(value, list) else [value]
         return {state: True for state in map(str, states) if state in known}
-    return {}
+    date = "created" if "created" in words else "modified"
+    first, last = FILTERS[date].parameters
+    ends = words & (_FIRST | _LAST)
+    if not words & (_FIRST | _LAST | _DATES) or words - ends - _DATES - {"at", "in", "on"}:
+        return {}
+    if isinstance(value, dict):  # created: {"gte": "2024"}
+        return {last if _words(end) & _LAST else first: text for end, text in value.items()}
+    if ends:
+        return {last if ends & _LAST else first: value}
+    since, dots, until = str(value).partition("..")
+    return _without_empty({first: since, last: until if dots else since})
 
 
 def _read(name: str, schema: Mapping[str, Any], value: Any, notices: list[str]) -> Any:
@@ -102,12 +163,11 @@ def _read(name: str, schema: Mapping[str, Any], value: Any, notices: list[str]) 
     if kind == "integer":
         return _number(name, schema, value, notices)
     if kind == "boolean":
-        text = str(value).strip().lower()
-        if text not in ("true", "false", "1", "0", "yes", "no"):
-            raise ToolError(f"{name} must be true or false, not {value!r}.")
-        return text in ("true", "1", "yes")
+        return _flag(name, value)
     if kind == "object":
         return dict(_read_filters(schema["properties"], _object(name, value)))
+    if name == "lines" and isinstance(value, list):
+        value = ":".join(map(str, value))
     if isinstance(value, list) and len(value) == 1:
         [value] = value
     if isinstance(value, (list, dict)):
@@ -115,17 +175,28 @@ def _read(name: str, schema: Mapping[str, Any], value: Any, notices: list[str]) 
     text = str(value).strip()
     if choices := schema.get("enum"):
         if (choice := text.lower()) not in choices:
-            choice = schema.get("default", choices[0])
+            asked = _words(choice)
+            meant = (each for each in _CHOICES if each in choices and asked & _CHOICES[each])
+            choice = next(meant, schema.get("default", choices[0]))
             notices.append(f"{name} is one of {', '.join(choices)}: {choice} was taken.")
         return choice
     # A trailing space tells the search that the last word is complete.
     return f"{text} " if name == "query" and text and str(value)[-1].isspace() else text
 
 
+def _flag(name: str, value: Any) -> bool:
+    text = str(value).strip().lower()
+    if text not in ("true", "false", "1", "0", "yes", "no"):
+        raise ToolError(f"{name} must be true or false, not {value!r}.")
+    return text in ("true", "1", "yes")
+
+
 def _note(value: Any) -> int | str:
     """Return a note's id, or what else names it: SOURCE:KEY, the path of its file or its title."""
     if isinstance(value, list) and len(value) == 1:
         [value] = value
+    if isinstance(value, dict):
+        value = next((value[name] for name in ("id", "title") if name in value), value)
     if isinstance(value, (list, dict, bool)):
         raise ToolError(f"A note is named by its id or title, not by {value!r}.")
     if isinstance(value, float) and value.is_integer():
@@ -139,31 +210,38 @@ def _note(value: Any) -> int | str:
 
 def _items(value: Any, schema: Mapping[str, Any]) -> list[Any]:
     """Return a list that may be written as JSON, as numbers between commas or as a lone item."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        with suppress(ValueError):
-            value = json.loads(value)
+    value = _json(value)
     are_notes = isinstance(schema["type"], list)
     if are_notes and re.fullmatch(r"\s*\d+(?:\s*,\s*\d+)+\s*", str(value)):
         return str(value).split(",")
-    return value if isinstance(value, list) else [value]
+    return [item for item in value if item is not None] if isinstance(value, list) else [value]
 
 
 def _number(name: str, schema: Mapping[str, Any], value: Any, notices: list[str]) -> int:
     lowest, highest = schema["minimum"], schema["maximum"]
-    is_whole = isinstance(value, float) and value.is_integer()
-    text = str(int(value) if is_whole else value).strip()
-    if not (re.fullmatch(r"[+-]?\d+", text, re.ASCII) and len(text) < 100):
+    match = re.fullmatch(r"\[?([+-]?\d{1,99})(\.\d+)?\]?", str(value).strip(), re.ASCII)
+    asked = int(match[1]) if match else schema.get("default")
+    if asked is None:
         raise ToolError(f"{name} must be a number from {lowest} to {highest}, not {value!r}.")
-    number = min(max(int(text), lowest), highest)
-    if number != int(text):
+    number = min(max(asked, lowest), highest)
+    if number != asked or not match:
         notices.append(f"{name} is from {lowest} to {highest}: {number} was taken.")
     return number
 
 
+def _json(value: Any) -> Any:
+    """Return a list or an object that is written as JSON, or as Python writes it."""
+    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+        for read in (json.loads, ast.literal_eval):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                return read(value.strip())
+    return value
+
+
 def _object(name: str, value: Any) -> dict[str, Any]:
-    if isinstance(value, str):
-        with suppress(ValueError):
-            value = json.loads(value)
+    value = _json(value)
+    if isinstance(value, list) and all(isinstance(each, dict) for each in value):
+        value = {name: each for condition in value for name, each in condition.items()}
     if not isinstance(value, dict):
         raise ToolError(f'{name} must be an object such as {{"tag": "work"}}, not {value!r}.')
     return value
@@ -173,15 +251,35 @@ def _read_filters(
     known: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[tuple[str, list[Any]]]:
     for name, given in _without_empty(values).items():
+        if name == "and":
+            yield from _read_filters(known, _object(name, given))
+            continue
         filters = _filters(name, given, known)
         if not filters:
             raise ToolError(f"There is no filter {name!r}. {did_you_mean(name, known)}")
         for each, value in filters.items():
+            if isinstance(value, dict) and len(value) == 1 and not _words(*value) & _NOT:
+                [value] = value.values()  # {"tag": {"$in": ["work"]}}
             texts = _items(value, known[each])
             if any(isinstance(text, (list, dict)) for text in texts):
-                raise ToolError(f"{name} must be a text or a list of texts, not {value!r}.")
+                raise ToolError(
+                    f"{name} must be a text or a list of texts, not {value!r}. To leave something "
+                    "out, write a minus in the query, such as -tag:work."
+                )
+            if "enum" in known[each].get("items", ()):  # has: images
+                texts = [str(text).removesuffix("s") for text in texts]
+            if each == "tag":
+                texts = [tag.strip() for text in texts for tag in str(text).split(",")]
             # A tag or a title may be a number.
             yield each, [text if isinstance(text, bool) else str(text) for text in texts]
+
+
+def _words(name: str) -> set[str]:
+    return set(re.findall("[a-z0-9]+", _snake_case(name).replace("_", " ")))
+
+
+def _is_date(value: Any) -> bool:
+    return bool(re.match(r"\d{4}\b", str(value)))
 
 
 def _snake_case(name: str) -> str:

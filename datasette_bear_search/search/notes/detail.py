@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -74,15 +75,19 @@ class NoteDetail(ListedNote):
 
 
 def find_note_id(connection: sqlite3.Connection, name: str) -> int:
-    """Return the id of a note named by id, ``source:key`` or a file's path; 0 if there is none."""
+    """Return the id of a note named by id, ``source:key``, a file's path or a link to it, or 0."""
     name = storable_name(name.strip())
     if name.isdigit():
         return read_note_id(name)
+    if page := re.search(r"/-/bear-search/note/(\d+)", name):
+        return read_note_id(page[1])
     source, _, key = name.partition(":")
     sql = "select id from notes where source = ? and key = ?"
     note_id: int | None = read_value(connection, sql, [source, key])
     if note_id is None and os.path.isabs(name):
         return _note_of_file(connection, name)
+    if note_id is None and "://" in name:
+        note_id = read_value(connection, "select id from notes where url = ?", [name])
     return note_id or 0
 
 
