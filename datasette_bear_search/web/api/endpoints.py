@@ -120,6 +120,8 @@ async def search_csv(request: Request, database: Database) -> Response:
     datasette, is_whole = database.ds, bool(request.args.get("_stream"))
     if is_whole and not datasette.setting("allow_csv_stream"):
         raise errors.PageError("CSV streaming is disabled", 400)
+    if is_whole and request.args.get("_next"):
+        raise errors.PageError("_next not allowed for CSV streaming", 400)  # Datasette's words
     if request.method == "HEAD":
         return responses.for_programs(datasette, Response.text(""))
     search_request, options = _read_search(request)

@@ -33,7 +33,7 @@ async def similar_notes(request: Request, database: Database) -> Response:
     """Respond with the notes most similar to the one in the path, and the reasons for each."""
     datasette, note_id = database.ds, read_note_id(request.url_vars["id"])
     size = read_number("_size", request.args.get("_size"), similar.SIMILAR_NOTES, 1, MAX_SIMILAR)
-    unlinked = request.args.get("unlinked") == "1"
+    unlinked = bool(read_number("unlinked", request.args.get("unlinked"), 0, 0, 1))
     is_masked = settings.redacts(datasette)
 
     def read(connection: sqlite3.Connection) -> SimilarNotes:

@@ -220,6 +220,8 @@ async def test_the_largest_page_is_max(datasette):
         (SEARCH + "&modified_afte=2024", "Did you mean modified_after?"),
         (SEARCH + "&zzz=1", "There are: q, mode"),
         ("/-/bear-search/similar/1.json?unlinkd=1", "Did you mean unlinked?"),
+        ("/-/bear-search/similar/1.json?unlinked=no", "unlinked must be a number from 0 to 1"),
+        ("/-/bear-search.csv?_stream=on&_next=20", "_next not allowed for CSV streaming"),
         ("/-/bear-search/suggest.json?query=r", "There is no parameter 'query'"),
         ("/-/bear-search/status.json?x=1", "There is no parameter 'x'. This address takes none."),
         ("/-/bear-search/note/1.json?x=1", "There are: q, passage."),
@@ -233,7 +235,7 @@ async def test_the_largest_page_is_max(datasette):
         ("/-/bear-search/note/1.json?passag=1", "Did you mean passage?"),
     ],
 )
-async def test_an_unknown_parameter_is_an_error_for_programs(datasette, path, message):
+async def test_a_wrong_parameter_is_an_error_for_programs(datasette, path, message):
     assert message in await error(datasette, path)
 
 
