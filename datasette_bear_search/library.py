@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .notes import ForeseenError
 
@@ -497,6 +497,9 @@ class _Block(threading.local):
         self.depth = 0
         self.cleanup = ExitStack()
         self.connection: sqlite3.Connection | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Block, ()  # a copy, also one in another process, begins outside of all blocks
 
 
 def _several(names: str | Collection[str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
 import re
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import zip_longest
 from json import dumps
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # Separates the texts of two attached files: a form feed.
 NEXT_FILE = "\f"
@@ -66,6 +67,10 @@ class ForeseenError(Exception):
 
     def __str__(self) -> str:
         return "\n".join(printable(str(line)) for line in self.args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Other processes get the message, not what a subclass's __init__ makes one of.
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

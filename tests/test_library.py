@@ -6,8 +6,10 @@ Tests ``search/results/records.py``, ``search/status.py`` and ``index/added.py``
 from __future__ import annotations
 
 import asyncio
+import copy
 import doctest
 import json
+import pickle
 import re
 import shutil
 import subprocess
@@ -36,6 +38,7 @@ from datasette_bear_search import (
 from datasette_bear_search.query.filters import FILTERS
 from datasette_bear_search.search import request
 from datasette_bear_search.search.planning import dictionary
+from datasette_bear_search.search.redaction.masking import RedactionMissing
 from datasette_bear_search.search.request import CHOICES, NUMBERS, SearchParameters
 from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import day, sqlite3
@@ -226,6 +229,36 @@ def test_a_block_may_end_in_another_thread(notes):
         assert thread.submit(notes.search, "church").result().hits
 
 
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda library: pickle.loads(pickle.dumps(library))]
+)
+def test_a_library_may_be_copied_into_another_process(notes, copied):
+    with notes:
+        other = copied(notes)
+        assert titles(other.search("church")) == titles(notes.search("church"))
+        assert other.path == notes.path
+    assert titles(other.search("church"))
+
+
+@pytest.mark.parametrize(
+    "error", [NoteNotFound("5"), RedactionMissing(), InvalidParameter("a", "b"), SidecarError("x")]
+)
+def test_another_process_reads_the_same_message(error):
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_a_response_is_a_sequence_of_its_hits(notes):
+    response = notes.search("mice")
+    assert response[0] == next(iter(response)) == response.hits[0]
+    assert response[-1] == response.hits[len(response) - 1]
+
+
+@pytest.mark.parametrize("wrong", [[Note("a", "A")], {"key": "a"}, "a"])
+def test_only_notes_can_be_added(notes, wrong):
+    with pytest.raises(TypeError, match=r"add\(\*notes\)"):
+        notes.add(wrong)
+
+
 def test_only_damage_is_called_damage(notes):
     with pytest.raises(sqlite3.ProgrammingError, match="bindings"), notes.open() as connection:
         connection.execute("select ?", [])
@@ -317,7 +350,7 @@ def test_added_notes_never_replace_another_source(notes):
         notes.add(Note("a", "A"), source="../a")
 
 
-@pytest.mark.parametrize("key", ["", "\ud800"])
+@pytest.mark.parametrize("key", ["", "\ud800", "a\0b"])
 def test_a_note_with_a_key_that_cannot_be_stored_is_refused_before_it_is_kept(tmp_path, key):
     library = Library(tmp_path / "notes.db")
     with pytest.raises(SourceError, match="a text that UTF-8 can hold"):

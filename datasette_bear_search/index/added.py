@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +43,20 @@ def config(path: Path, source: str, known: Mapping[str, SourceConfig]) -> Source
     return made
 
 
-def write(file: Path, notes: Iterable[Note], remove: Collection[str] = ()) -> None:
+def write(file: Path, notes: Sequence[Note], remove: Collection[str] = ()) -> None:
     """Add notes to a source's file, or replace those with the same keys.
 
     :param remove: keys of notes to remove
     :raises SourceError: for a key that can't be stored, which would stop each later reading
     """
+    if wrong := [type(note).__name__ for note in notes if not isinstance(note, Note)]:
+        raise TypeError(f"add() takes each note by itself: add(*notes), not a {wrong[0]}")
     added = {note.key: _line(note) for note in notes}
     for key in added:
-        if not key or str(key) != storable_name(str(key)):
-            raise SourceError(f"A note's key must be a text that UTF-8 can hold, not {key!r}.")
+        if not key or "\0" in str(key) or str(key) != storable_name(str(key)):
+            raise SourceError(
+                f"A note's key must be a text that UTF-8 can hold, without NUL, not {key!r}."
+            )
     with lock.only_run(file, lock.RUN_SECONDS):
         known = _read(file) | added
         for key in remove:

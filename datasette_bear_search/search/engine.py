@@ -50,6 +50,9 @@ class SearchResponse:
     def __len__(self) -> int:
         return len(self.results.hits)
 
+    def __getitem__(self, place: int) -> Hit:
+        return self.results.hits[place]
+
     @property
     def hits(self) -> tuple[Hit, ...]:
         return self.results.hits
