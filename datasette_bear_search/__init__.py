@@ -169,15 +169,19 @@ def extra_css_urls(
 @hookimpl(trylast=True)  # the last plugin's answer wins
 def permission_allowed(datasette: Datasette, actor: Actor, action: str, resource: Any) -> Any:
     # Datasette 1.0 calls permission_resources_sql instead.
-    if action != "view-query":  # other actions are checked many times per page
-        return None
-    return lambda: _web("datasette.metadata").query_permission(datasette, actor, resource)
+    if action == "view-query":
+        return lambda: _web("datasette.metadata").query_permission(datasette, actor, resource)
+    if action == "view-table":
+        return lambda: _web("requests.permissions").table_permission(datasette, actor, resource)
+    return None
 
 
 @hookimpl
 def permission_resources_sql(datasette: Datasette, actor: Actor, action: str) -> Any:
     if action == "view-query":
         return lambda: _web("datasette.metadata").query_rules(datasette, actor)
+    if action == "view-table":
+        return lambda: _web("requests.permissions").table_rules(datasette, actor)
     if action == "bear-search":
         return lambda: _web("requests.permissions").search_rules(datasette, actor)
     return []  # with None, Datasette would mistake the next plugin's rules for ours

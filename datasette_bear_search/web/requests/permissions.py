@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,14 @@ from ...index.file import database as index_file
 from ...search.ranking.statement import Statement
 from ...sqlite import sqlite3
 from .. import turns
-from .databases import SEARCH, Actor, searcher_of_request, sidecar_databases
+from .databases import (
+    SEARCH,
+    Actor,
+    known_sidecar,
+    known_sidecars,
+    searcher_of_request,
+    sidecar_databases,
+)
 from .errors import UNREADABLE, PageError, unreadable
 from .settings import setting_list
 
@@ -100,6 +108,47 @@ async def search_rules(datasette: Datasette, actor: Actor) -> PermissionSQL | No
     from json_each(:bear_search_rules)
     """
     return PermissionSQL(sql=sql, params={"bear_search_rules": json.dumps(rules)})
+
+
+# Set while Datasette is asked whether an actor may view the notes.
+_is_asking: ContextVar[bool] = ContextVar("is_asking", default=False)
+
+
+async def table_permission(datasette: Datasette, actor: Actor, at: tuple[str, str]) -> bool | None:
+    """Return False for any table made from notes that the actor may not view.
+
+    Their text is in the FTS tables, too, and their words, tags and headings are in others. A rule
+    for one of these tables still applies.
+    """
+    database, table = at
+    if table == "notes" or not known_sidecar(datasette, database):
+        return None
+    if datasette.metadata("allow", database=database, table=table, fallback=False) is not None:
+        return None
+    notes = (database, "notes")
+    is_open = await datasette.permission_allowed(actor, "view-table", notes, default=True)
+    return None if is_open else False
+
+
+async def table_rules(datasette: Datasette, actor: Actor) -> PermissionSQL | None:
+    """Return the same as rules for Datasette 1.0."""
+    from datasette.permissions import PermissionSQL
+
+    if _is_asking.get():
+        return None
+    token = _is_asking.set(True)
+    try:
+        # A token that is restricted to one of the tables may view that if its owner may.
+        view = partial(_is_allowed, datasette, "view-table", unrestricted(actor))
+        found = [each.name for each in known_sidecars(datasette)]
+        closed = [name for name in found if not await view(name, "notes")]
+    finally:
+        _is_asking.reset(token)
+    sql = """
+    select value as parent, null as child, 0 as allow, 'made from closed notes' as reason
+    from json_each(:bear_search_closed)
+    """
+    return PermissionSQL(sql=sql, params={"bear_search_closed": json.dumps(closed)})
 
 
 async def hidden_tags(datasette: Datasette, actor: Actor, database: Database) -> tuple[str, ...]:

@@ -490,3 +490,31 @@ async def test_json_is_never_taken_for_a_page(served, actor):
             response = await answer(served, row, actor)
             assert response.headers["content-type"].startswith("application/json")
             assert response.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("actor", [None, {"id": "stranger"}, {"id": OWNER}])
+async def test_whoever_may_not_view_the_notes_sees_no_table_made_from_them(index, actor):
+    tables = {"notes": {"allow": {"id": OWNER}}, "tags": {"allow": True}}
+    datasette = configured([index], {"databases": {"notes": {"tables": tables}}})
+    await datasette.invoke_startup()
+    names = await datasette.get_database("notes").table_names()
+    shown = set()
+    for name in names:
+        page = Row(f"/notes/{name}.json")
+        if (await answer(datasette, page, actor)).status_code == 200:
+            shown.add(name)
+    if actor == {"id": OWNER}:
+        assert shown >= {"notes", "passages", "tags", "links", "meta"}
+    else:
+        assert shown == {"tags"}
+
+
+@pytest.mark.skipif(not IS_1_0, reason="before Datasette 1.0, tokens can't be restricted")
+async def test_a_token_for_one_table_shows_that_table(index):
+    datasette = configured([index], {"databases": {"notes": {"allow": {"id": OWNER}}}})
+    await datasette.invoke_startup()
+    token = {"id": OWNER, "_r": {"d": {"notes": ["vd"]}, "r": {"notes": {"tags": ["vt"]}}}}
+    pages = [
+        await answer(datasette, Row(f"/notes/{each}.json"), token) for each in ("tags", "links")
+    ]
+    assert [page.status_code for page in pages] == [200, 403]
