@@ -55,6 +55,9 @@ SECRETS: dict[str, tuple[str, str, str]] = {
     ),
     "Stripe": ("", "sk" + "_live_" + drawn(24), ""),
     "Stripe, for tests": ("", "rk" + "_test_51" + drawn(97), ""),
+    "Wi-Fi in a QR code": ("WIFI:T:WPA;S:home;P:", drawn(9), ";;"),
+    "hash, bcrypt": ("", "$2b$12" + f"${drawn(53)}", ""),
+    "hash, shadow": ("root:", "$6$" + f"{drawn(8)}${drawn(86)}", ":19000:0:"),
     "JSON web token": (
         "",
         f"{_base64({'alg': 'HS256', 'typ': 'JWT'})}"

@@ -36,11 +36,12 @@ _REST = (
 )
 _IS = "is|was|ist|war|lautet|es|est|e|er|ar|jest|je|este|ειναι|это|है"
 _BESIDE = re.compile(
-    rf"{_REST}(?:(?:\b(?:{_IS}|to)[ \t]?)?(?::=|=>|->|[:=|>]|\.{{3,40}}|…)"
-    rf"|(?<=[ \t])--?(?=[ \t])|\b(?:{_IS})(?=[ \t])|[是为為は는은])"
-    rf"[*_]{{0,3}}[ \t]{{0,3}}(?:\|[ \t]{{0,9}})?{_MARKS}(?=\S)"
+    rf"{_REST}(?:(?:\b(?:{_IS}|to)[ \t]?)?(?::=|=>|->|::|[:=|>→⇒]|\.{{3,40}}|…)"
+    rf"|(?<=[ \t])--?(?=[ \t])|\b(?:{_IS}|to|auf)(?=[ \t])|[是为為は는은])"
+    rf"[*_]{{0,3}}[ \t]{{0,3}}(?:\|[ \t]{{0,9}})?(?:<\w{{1,6}}>)?{_MARKS}(?=\S)"
 )
-_VALUE = re.compile(rf"([^\s{_QUOTES}，。；、）】]{{6,200}})")
+_OPTION = re.compile(rf"[ =]{_MARKS}(?=\S)")  # gpg --passphrase …
+_VALUE = re.compile(rf"((?:[^\s<{_QUOTES}，。；、）】]|<(?!/)){{6,200}})")
 _AT_END = re.compile(rf"{_REST}([:=]?)[*_# \t]{{0,6}}\r?\n")
 _LABEL = re.compile(r"[\s#>*_+•\d.)-]*(?:[\w./-]{1,20} ){0,2}")
 _ITEM_MARK = r"(?:[-*+•:>]|\d{1,2}[.)])[ \t]{1,9}"
@@ -101,7 +102,8 @@ def named_secrets(text: str) -> Spans:
     labels: list[tuple[int, bool]] = []
     tables: dict[int, tuple[str, set[int]]] = {}
     for start, end in _passwords(folded, names):
-        if match := _BESIDE.match(folded, end):
+        is_option = folded.startswith("--", max(0, start - 2))
+        if match := _BESIDE.match(folded, end) or (is_option and _OPTION.match(folded, end)):
             place = match.end()
             grouped = [*_base32(_BASE32.match(text, place))]
             yield from grouped or _password(_VALUE.match(folded, place), folded)
