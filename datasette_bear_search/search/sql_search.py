@@ -50,13 +50,14 @@ def register_elsewhere(
 ) -> None:
     """Add the functions that search to a connection to another file than the index."""
 
-    def embed(text: Any) -> bytes | None:
+    def call(function: str, *values: Any) -> Any:
         with index() as opened, interruption(connection):
-            vector: bytes | None = read_value(opened, "select embed(?)", [text])
-            return vector
+            return read_value(opened, f"select {function}", values)
 
     register_search(connection, index, redact=redact)
-    connection.create_function("embed", 1, embed, deterministic=True)
+    for name, arguments in (("embed", "(?)"), ("nearest_passages", "(?, ?)")):
+        function = partial(call, name + arguments)
+        connection.create_function(name, arguments.count("?"), function, deterministic=True)
 
 
 def found_notes(

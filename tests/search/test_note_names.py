@@ -23,7 +23,7 @@ from tests.support.note_folders import write_files
 FILES = {"work/tea.md": "# Tea\n\nLeaves. #hot", "jam.md": "# Jam\n\nLeaves, too. #hot"}
 # As programs on macOS write it: e and an accent.
 CAFE = unicodedata.normalize("NFD", "Café")
-NAMES = ["notes:work/tea.md", "{folder}/work/tea.md", "{id}"]
+NAMES = ["notes:work/tea.md", "{folder}/work/tea.md", "{id}", "{id}.0"]
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ class NoteDetail(ListedNote):
 
 def find_note_id(connection: sqlite3.Connection, name: str) -> int:
     """Return the id of a note named by id, ``source:key``, a file's path or a link to it, or 0."""
-    name = storable_name(name.strip())
+    name = storable_name(name.strip()).removesuffix(".0")  # a number as SQLite's real
     if name.isdigit():
         return read_note_id(name)
     if page := re.search(r"/-/bear-search/note/(\d+)", name):

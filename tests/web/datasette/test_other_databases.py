@@ -98,7 +98,9 @@ async def test_functions_work_across_files(files):
     datasette = Datasette([*map(str, files)], crossdb=True)
     sql = """
     select length(embed(:q)) as bytes, embed(null) as missing, rrf(1, null) as fused,
-      bear_search(null) as empty, json_array_length(bear_similar(1)) as similar
+      bear_search(null) as empty, json_array_length(bear_similar(1)) as similar,
+      (select count(*) from json_each(nearest_passages(embed(:q), 2))) as near,
+      nearest_passages(null, 2) as nearest
     """
     for database in ("_memory", "projects"):
         [row] = await run(datasette, database, sql, q="stove")
@@ -106,6 +108,7 @@ async def test_functions_work_across_files(files):
         assert row["bytes"] % 4 == 0
         assert (row["missing"], row["empty"], row["fused"]) == (None, None, 1 / 61)
         assert row["similar"] >= 1
+        assert (row["near"], row["nearest"]) == (2, None)
         for text in ("stove", "tag:cabin", "stove -sold", "stoove"):
             search = "select bear_search(:q, 2, 1) as found"
             other = await run(datasette, database, search, q=text)
