@@ -36,7 +36,9 @@ _SYNONYMS = {
     "text": "body content",
 }
 _NAMES = [(other, name) for name, others in _SYNONYMS.items() for other in others.split()]
-_FILLERS = re.compile(r"^(?:search|note|notes|filter|is|parent|by)_|_(?:filter|text|string|name)$")
+_FILLERS = re.compile(
+    r"^(?:search|note|notes|filter|is|parent|by)_|_(?:filter|text|string|name|any|all|contains)$"
+)
 
 # What models write for a choice, by what it means here. The first that has a word of it counts.
 _CHOICES = {
@@ -49,9 +51,11 @@ _CHOICES = {
 }
 
 # Words in the names of dates, and in the names of their first and last days.
-_DATES = set("date day time year range created modified updated edited changed".split())
+_DATES = set("date day time timeframe period year range".split())
+_DATES |= set("created modified updated edited changed".split())
 _FIRST = set("after since from start begin gt gte min".split())
 _LAST = set("before until to end lt lte max".split())
+_MINUS = "For {}, write a minus in the query, such as -tag:work or -word."
 _NOT = set("exclude excluding excluded without not no ne nin neq".split())
 
 
@@ -70,11 +74,16 @@ def read_arguments(
         if place := _argument(name, schemas):
             if place == "query" and isinstance(value, list) and len(value) > 1:
                 place = "queries"
+            if place == "filters":
+                value = {**_object(name, value)}
+                for each in [each for each in value if not _filters(each, "", known)]:
+                    if meant := _argument(each, schemas):
+                        given.setdefault(meant, value.pop(each))
             given.setdefault(place, value)
         elif names := _filters(name, value, known):
             filters |= names
         elif known and _words(name) & _NOT:
-            raise ToolError(f"For {name}, write a minus in the query, such as -tag:work or -word.")
+            raise ToolError(_MINUS.format(name))
         else:
             unknown.append(name)
     notices: list[str] = []
@@ -129,7 +138,7 @@ def _filters(name: str, value: Any, known: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     name, words = _snake_case(name), _words(name)
     for form in dict.fromkeys((name, name.removesuffix("s"), _FILLERS.sub("", name))):
-        form = form if form in known else ALIASES.get(form.replace("_", "-"), "")
+        form = form if form in known else ALIASES.get(form.replace("_", "-"), "").replace("-", "_")
         if form in known and not (form == "source" and _is_date(value)):
             return {form: value}
     start, _, kind = name.partition("_")
@@ -147,8 +156,8 @@ def _filters(name: str, value: Any, known: Mapping[str, Any]) -> dict[str, Any]:
         return {last if _words(end) & _LAST else first: text for end, text in value.items()}
     if ends:
         return {last if ends & _LAST else first: value}
-    since, dots, until = str(value).partition("..")
-    return _without_empty({first: since, last: until if dots else since})
+    both = value if isinstance(value, list) else re.split(r"\.\.| to ", str(value))
+    return _without_empty({first: both[0], last: both[-1]})
 
 
 def _read(name: str, schema: Mapping[str, Any], value: Any, notices: list[str]) -> Any:
@@ -219,7 +228,8 @@ def _items(value: Any, schema: Mapping[str, Any]) -> list[Any]:
 
 def _number(name: str, schema: Mapping[str, Any], value: Any, notices: list[str]) -> int:
     lowest, highest = schema["minimum"], schema["maximum"]
-    match = re.fullmatch(r"\[?([+-]?\d{1,99})(\.\d+)?\]?", str(value).strip(), re.ASCII)
+    text = str(value).replace(",", "").strip("[] ")
+    match = re.fullmatch(r"([+-]?\d{1,99})(\.\d+)?(?: (?:days|notes|results))?", text, re.ASCII)
     asked = int(match[1]) if match else schema.get("default")
     if asked is None:
         raise ToolError(f"{name} must be a number from {lowest} to {highest}, not {value!r}.")
@@ -240,6 +250,8 @@ def _json(value: Any) -> Any:
 
 def _object(name: str, value: Any) -> dict[str, Any]:
     value = _json(value)
+    if isinstance(value, str):  # tag:work
+        value = dict(re.findall(r'(\w+) ?[:=] ?("[^"]*"|[^\s,;]+)', value)) or value
     if isinstance(value, list) and all(isinstance(each, dict) for each in value):
         value = {name: each for condition in value for name, each in condition.items()}
     if not isinstance(value, dict):
@@ -256,20 +268,22 @@ def _read_filters(
             continue
         filters = _filters(name, given, known)
         if not filters:
+            if _words(name) & _NOT:
+                raise ToolError(_MINUS.format(name))
             raise ToolError(f"There is no filter {name!r}. {did_you_mean(name, known)}")
         for each, value in filters.items():
             if isinstance(value, dict) and len(value) == 1 and not _words(*value) & _NOT:
                 [value] = value.values()  # {"tag": {"$in": ["work"]}}
             texts = _items(value, known[each])
             if any(isinstance(text, (list, dict)) for text in texts):
-                raise ToolError(
-                    f"{name} must be a text or a list of texts, not {value!r}. To leave something "
-                    "out, write a minus in the query, such as -tag:work."
-                )
+                wrong = f"{name} must be a text or a list of texts, not {value!r}."
+                raise ToolError(f"{wrong} {_MINUS.format('what is to be left out')}")
             if "enum" in known[each].get("items", ()):  # has: images
                 texts = [str(text).removesuffix("s") for text in texts]
-            if each == "tag":
-                texts = [tag.strip() for text in texts for tag in str(text).split(",")]
+            if each in ("tag", "has"):
+                texts = [one.strip() for text in texts for one in str(text).split(",")]
+                if any(one.startswith(("-", "!")) for one in texts):
+                    raise ToolError(_MINUS.format(name))
             # A tag or a title may be a number.
             yield each, [text if isinstance(text, bool) else str(text) for text in texts]
 
@@ -284,7 +298,7 @@ def _is_date(value: Any) -> bool:
 
 def _snake_case(name: str) -> str:
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())
-    return re.sub(r"[-\s.]+", "_", words).lower()
+    return re.sub(r"\W+", "_", words).strip("_").lower()
 
 
 def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:

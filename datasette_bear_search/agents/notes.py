@@ -199,7 +199,8 @@ def _named(library: AgentLibrary, name: int | str, *, is_title: bool = False) ->
             # As the tools name it: "Title" (id 5)
             if match := re.fullmatch(r"(?:.*\(id |id:? |#)(\d{1,18})\)?", name, re.DOTALL):
                 return _named(library, int(match[1]))
-            if bare := name.strip('"“”').strip() * (name[0] in '"“'):
+            # … or as people do: “Title”, [[Title]]
+            if (bare := " ".join(name.strip('"“”[]').split())) not in ("", name):
                 return _named(library, bare, is_title=True)
             raise ToolError(_no_such_title(library, connection, name))
         return [library.note(note_id) for (note_id,) in rows]
@@ -290,8 +291,8 @@ def _cut(lines: Sequence[str], extent: LineRange, characters: int) -> tuple[str,
 
 
 _RANGE = re.compile(
-    r"L?(?P<first>\d{1,9})?(?:\.(?P<character>\d{1,9}))?"
-    r"(?P<to>(?:[:,–-]|\.\.|to)L?(?P<last>\d{1,9})?)?"
+    r"L?(?P<first>\d{1,18})?(?:\.(?P<character>\d{1,9}))?"
+    r"(?P<to>(?:[:,–-]|\.\.|to)L?(?P<last>\d{1,18})?)?"
 )
 
 

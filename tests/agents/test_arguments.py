@@ -10,6 +10,7 @@ from datasette_bear_search.agents.arguments import read_arguments
 from datasette_bear_search.agents.tools import TOOLS
 
 pytestmark = pytest.mark.asyncio
+A_TO_DO = {"tag": ["a"], "has": ["todo", "image"]}
 SCHEMAS = {tool.name: tool.input_schema["properties"] for tool in TOOLS}
 
 
@@ -91,6 +92,27 @@ SCHEMAS = {tool.name: tool.input_schema["properties"] for tool in TOOLS}
             {"has_todos": True, "isPinned": True},
             {"filters": {"has": ["todo"], "pinned": [True]}},
         ),
+        ("search_notes", {"tags[]": "a", "has": "todo, image"}, {"filters": A_TO_DO}),
+        (
+            "search_notes",
+            {"tag_name": "a", "links_to": "B"},
+            {"filters": {"tag": ["a"], "linked_to": ["B"]}},
+        ),
+        (
+            "search_notes",
+            {"filters": {"query": "a", "limit": 2, "tag": "b"}},
+            {"query": "a", "limit": 2, "filters": {"tag": ["b"]}},
+        ),
+        (
+            "search_notes",
+            {"filters": "tag:a has=image"},
+            {"filters": {"tag": ["a"], "has": ["image"]}},
+        ),
+        (
+            "search_notes",
+            {"recency": "30 days", "max_tokens": "1,000"},
+            {"recency": 30, "max_tokens": 1000},
+        ),
         ("search_notes", {"from": "bear"}, {"filters": {"source": ["bear"]}}),
         (
             "search_notes",
@@ -142,6 +164,8 @@ async def test_an_argument_is_read_as_it_is_meant(tool, written, meant):
         {"{}_at": {"gte": "2024", "lt": "2025"}},
         {"filters": {"{}_range": {"start": "2024", "end": "2025"}}},
         {"{}_date": "2024..2025"},
+        {"{}_range": "2024 to 2025"},
+        {"{}": ["2024", "2025"]},
     ],
 )
 async def test_a_span_of_time_may_be_named_otherwise(date, written):
@@ -202,12 +226,17 @@ async def test_an_unknown_choice_is_replaced_and_said(written, taken, notice):
 
 
 async def test_what_is_to_be_left_out_is_never_ignored(call):
-    for written in ({"exclude_tags": ["cabin"]}, {"filters": {"tag": {"$ne": "cabin"}}}):
+    for written in (
+        {"exclude_tags": ["cabin"]},
+        {"tags": ["-cabin"]},
+        {"filters": {"not": {"tag": "cabin"}}},
+        {"filters": {"tag": {"$ne": "cabin"}}},
+    ):
         assert "-tag:work" in await call("search_notes", query="roof", **written, fails=True)
 
 
 @pytest.mark.parametrize(
-    "name", ['"Cabin roof"', "Cabin roof (id {id})", "id {id}", "#{id}", "{url}"]
+    "name", ['"Cabin roof"', "Cabin roof (id {id})", "id {id}", "#{id}", "{url}", "[[Cabin  roof]]"]
 )
 async def test_a_note_is_named_as_the_tools_or_the_pages_name_it(call, name):
     [note] = (await call("get_notes", titles=["Cabin roof"], links=True))["notes"]
