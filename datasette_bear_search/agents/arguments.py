@@ -76,7 +76,7 @@ def read_arguments(
                 place = "queries"
             if place == "filters":
                 value = {**_object(name, value)}
-                for each in [each for each in value if not _filters(each, "", known)]:
+                for each in [each for each in value if not _filters(each, value[each], known)]:
                     if meant := _argument(each, schemas):
                         given.setdefault(meant, value.pop(each))
             given.setdefault(place, value)
@@ -139,7 +139,7 @@ def _filters(name: str, value: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     name, words = _snake_case(name), _words(name)
     for form in dict.fromkeys((name, name.removesuffix("s"), _FILLERS.sub("", name))):
         form = form if form in known else ALIASES.get(form.replace("_", "-"), "").replace("-", "_")
-        if form in known and not (form == "source" and _is_date(value)):
+        if form in known and not (form == "source" and re.match(r"\d{4}\b", str(value))):
             return {form: value}
     start, _, kind = name.partition("_")
     if start == "has" and kind.removesuffix("s") in known["has"]["items"]["enum"]:
@@ -152,7 +152,11 @@ def _filters(name: str, value: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     ends = words & (_FIRST | _LAST)
     if not words & (_FIRST | _LAST | _DATES) or words - ends - _DATES - {"at", "in", "on"}:
         return {}
+    if isinstance(value, list) and len(value) == 1:
+        [value] = value
     if isinstance(value, dict):  # created: {"gte": "2024"}
+        if not all(_words(end) & (_FIRST | _LAST) for end in value):
+            return {}
         return {last if _words(end) & _LAST else first: text for end, text in value.items()}
     if ends:
         return {last if ends & _LAST else first: value}
@@ -174,7 +178,10 @@ def _read(name: str, schema: Mapping[str, Any], value: Any, notices: list[str]) 
     if kind == "boolean":
         return _flag(name, value)
     if kind == "object":
-        return dict(_read_filters(schema["properties"], _object(name, value)))
+        filters: dict[str, list[Any]] = {}
+        for each, texts in _read_filters(schema["properties"], _object(name, value)):
+            filters.setdefault(each, []).extend(texts)
+        return filters
     if name == "lines" and isinstance(value, list):
         value = ":".join(map(str, value))
     if isinstance(value, list) and len(value) == 1:
@@ -253,7 +260,11 @@ def _object(name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, str):  # tag:work
         value = dict(re.findall(r'(\w+) ?[:=] ?("[^"]*"|[^\s,;]+)', value)) or value
     if isinstance(value, list) and all(isinstance(each, dict) for each in value):
-        value = {name: each for condition in value for name, each in condition.items()}
+        conditions, value = value, {}
+        for condition in conditions:
+            for each, wanted in condition.items():
+                several = value.setdefault(each, [])
+                several += wanted if isinstance(wanted, list) else [wanted]
     if not isinstance(value, dict):
         raise ToolError(f'{name} must be an object such as {{"tag": "work"}}, not {value!r}.')
     return value
@@ -263,7 +274,7 @@ def _read_filters(
     known: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[tuple[str, list[Any]]]:
     for name, given in _without_empty(values).items():
-        if name == "and":
+        if _snake_case(name) == "and":
             yield from _read_filters(known, _object(name, given))
             continue
         filters = _filters(name, given, known)
@@ -272,6 +283,8 @@ def _read_filters(
                 raise ToolError(_MINUS.format(name))
             raise ToolError(f"There is no filter {name!r}. {did_you_mean(name, known)}")
         for each, value in filters.items():
+            if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+                [value] = value
             if isinstance(value, dict) and len(value) == 1 and not _words(*value) & _NOT:
                 [value] = value.values()  # {"tag": {"$in": ["work"]}}
             texts = _items(value, known[each])
@@ -290,10 +303,6 @@ def _read_filters(
 
 def _words(name: str) -> set[str]:
     return set(re.findall("[a-z0-9]+", _snake_case(name).replace("_", " ")))
-
-
-def _is_date(value: Any) -> bool:
-    return bool(re.match(r"\d{4}\b", str(value)))
 
 
 def _snake_case(name: str) -> str:

@@ -92,6 +92,11 @@ SCHEMAS = {tool.name: tool.input_schema["properties"] for tool in TOOLS}
             {"has_todos": True, "isPinned": True},
             {"filters": {"has": ["todo"], "pinned": [True]}},
         ),
+        (
+            "search_notes",
+            {"filters": {"$and": [{"tag": "a"}, {"tag": "b"}], "tags": ["c"], "has_image": True}},
+            {"filters": {"tag": ["a", "b", "c"], "has": ["image"]}},
+        ),
         ("search_notes", {"tags[]": "a", "has": "todo, image"}, {"filters": A_TO_DO}),
         (
             "search_notes",

@@ -53,7 +53,7 @@ async def test_the_tools_are_explained_and_only_read(sidecar_path):
         ("search_notes", {"query": "x", "filters": "work"}, 'such as {"tag": "work"}'),
         ("search_notes", {"query": "x", "filters": {"pined": True}}, "Did you mean pinned?"),
         ("search_notes", {"query": "x", "filters": {"wings": 2}}, "There are: tag, source,"),
-        ("search_notes", {"query": "x", "filters": {"tag": [{"a": 1}]}}, "a text or a list"),
+        ("search_notes", {"query": "x", "filters": {"tag": [{"a": 1}, 2]}}, "a text or a list"),
         ("search_notes", {"query": "x", "filters": {"created_after": "soon"}}, "such as 2024,"),
         ("search_notes", {"query": "x", "filters": {"has": ["wings"]}}, "has must be one of"),
         ("search_notes", {"query": "x", "filters": {"pinned": "perhaps"}}, "must be 1 or 0"),
