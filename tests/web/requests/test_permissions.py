@@ -509,6 +509,25 @@ async def test_whoever_may_not_view_the_notes_sees_no_table_made_from_them(index
         assert shown == {"tags"}
 
 
+@pytest.mark.skipif(IS_1_0, reason="Datasette 1.0 asks its plugins for SQL")
+async def test_a_plugin_that_closes_the_notes_closes_the_tables_made_from_them(index):
+    class Closing:
+        @staticmethod
+        @hookimpl
+        def permission_allowed(action, resource):
+            return False if (action, resource) == ("view-table", ("notes", "notes")) else None
+
+    datasette = configured([index], {})
+    await datasette.invoke_startup()
+    row = Row("/notes/notes_fts.json")
+    assert (await answer(datasette, row, None)).status_code == 200
+    pm.register(plugin := Closing())
+    try:
+        assert (await answer(datasette, row, None)).status_code == 403
+    finally:
+        pm.unregister(plugin)
+
+
 @pytest.mark.skipif(not IS_1_0, reason="before Datasette 1.0, tokens can't be restricted")
 async def test_a_token_for_one_table_shows_that_table(index):
     datasette = configured([index], {"databases": {"notes": {"allow": {"id": OWNER}}}})
