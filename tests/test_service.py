@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search import processes, service
+from datasette_bear_search.search.planning import dictionary
 from datasette_bear_search.service import LABEL, NAME, Service, ServiceError
 from tests.support.bear_database import BearNote
 
@@ -37,6 +38,7 @@ class System:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
+    dictionary.hashes()  # from the real cache: to make it here would take seconds
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path))
     for name in ("CONFIG", "STATE", "CACHE", "DATA"):
