@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from functools import cache
 from importlib.metadata import Distribution
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from tests.support.tiny_embedder import TINY, TinyEmbedder
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 PROGRAM, TRUSTED = "datasette-bear-search", "trusted-models.txt"
+numbers = count()
 
 
 def pytest_xdist_auto_num_workers():
@@ -55,32 +57,22 @@ def pytest_collection_finish():
 
 
 @pytest.fixture(autouse=True)
-def tiny_model(monkeypatch):
-    """Replace the default model by a tiny one. Tests of the real model ask for it by name."""
+def isolated(tmp_path_factory, monkeypatch):
+    """Replace the default model by a tiny one, and keep tests from the files of this person.
+
+    Tests of the real model ask for it by name. This is one fixture, and its folder isn't made,
+    because thousands of tests hardly do more than that.
+    """
     registry.register(TINY, lambda: TinyEmbedder(TINY))
     monkeypatch.setattr(registry, "default_model", lambda: TINY)
-
-
-@pytest.fixture(autouse=True)
-def no_configuration(tmp_path, monkeypatch):
-    """Keep tests from reading the configuration file of the person who runs them."""
+    person = tmp_path_factory.getbasetemp() / f"person-{next(numbers)}"
     monkeypatch.delenv(config.CONFIG_VARIABLE, raising=False)
-    monkeypatch.setattr(config, "default_path", lambda: tmp_path / "config" / "none.yaml")
-
-
-@pytest.fixture(autouse=True)
-def no_trusted_models(tmp_path, monkeypatch):
-    """Keep tests from reading or changing the list of models that the person trusts."""
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # for processes of the test
-    monkeypatch.setattr(names, "trusted_models", lambda: tmp_path / "data" / PROGRAM / TRUSTED)
+    monkeypatch.setattr(config, "default_path", lambda: person / "config" / "none.yaml")
+    monkeypatch.setattr(files, "cache_folder", lambda: person / "cache")
+    monkeypatch.setenv("XDG_DATA_HOME", str(person / "data"))  # for processes of the test
+    monkeypatch.setattr(names, "trusted_models", lambda: person / "data" / PROGRAM / TRUSTED)
     for model in [each for each in registry._embedders if not registry.is_trusted(each)]:
         del registry._embedders[model]  # which another test trusted
-
-
-@pytest.fixture(autouse=True)
-def no_onnx_exports(tmp_path, monkeypatch):
-    """Keep tests from reading or writing the person's cache."""
-    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
 
 
 @pytest.fixture(autouse=True, scope="session")

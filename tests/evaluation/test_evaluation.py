@@ -444,7 +444,7 @@ def test_an_invalid_ranking_in_the_configuration_gives_a_clear_error(tmp_path, w
 
 
 def test_judgments_are_measured_with_the_configured_ranking(judged, bear_eval, monkeypatch):
-    config.default_path().parent.mkdir()
+    config.default_path().parent.mkdir(parents=True)
     config.default_path().write_text("ranking:\n  balance: 0.8\n")
     assert request.read_ranking({"balance": ["0.3"]}).balance == 0.3
     calls = finding(monkeypatch, {"keyword": [1]})
