@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import shutil
@@ -9,13 +10,13 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from functools import cache
 from importlib.metadata import Distribution
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -30,6 +31,9 @@ from tests.support.chromium import launched
 from tests.support.machines import Machine
 from tests.support.shared import made_once
 from tests.support.tiny_embedder import TINY, TinyEmbedder
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # For torch, in tests and in their processes. Other tests keep all processors busy, and its threads
 # would wait for each other: a third more processor time, or ten times as long.
@@ -229,8 +233,24 @@ def index_notes(
     return run
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    """Run a browser for one module, because Playwright blocks other event loops meanwhile."""
+@pytest.fixture(scope="session")
+def started_chromium() -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
+    """Start a browser, which takes a second of processor time, once for all modules of a worker."""
     with launched() as browser:
-        yield browser
+        loop = asyncio.get_running_loop()  # Playwright's
+        yield browser, loop
+        asyncio._set_running_loop(loop)
+
+
+@pytest.fixture(scope="module")
+def chromium(started_chromium) -> Iterator[Browser]:
+    """Return the browser. Playwright's event loop counts as running for one module only.
+
+    Otherwise, no other event loop could run afterwards.
+    """
+    browser, loop = started_chromium
+    asyncio._set_running_loop(loop)
+    yield browser
+    for context in browser.contexts:
+        context.close()
+    asyncio._set_running_loop(None)
