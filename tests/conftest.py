@@ -11,8 +11,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
+from importlib import import_module
 from importlib.metadata import Distribution
 from itertools import count
 from pathlib import Path
@@ -49,8 +50,19 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_sessionstart(session):
-    """Make the dictionary of mistyped words while the workers collect, or each would make it."""
-    if session.config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ:
+    """Make the dictionary of mistyped words while the workers collect, or each would make it.
+
+    Each worker begins to import the test files at another one. Otherwise, all workers would rewrite
+    the assertions of each file at the same moment, which takes longer than to collect the tests.
+    """
+    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+        folder = Path(__file__).parent
+        paths = sorted(folder.rglob("test_*.py")) if session.config.args == ["tests"] else []
+        first = len(paths) * int(worker[2:]) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        for path in paths[first:] + paths[:first]:
+            with suppress(Exception, pytest.skip.Exception):  # collecting it reports that
+                import_module(".".join(path.relative_to(folder.parent).with_suffix("").parts))
+    elif session.config.getoption("numprocesses", None):
         code = "from datasette_bear_search.search.planning import dictionary; dictionary.hashes()"
         subprocess.Popen([sys.executable, "-c", code])
 
