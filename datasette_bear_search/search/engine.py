@@ -190,7 +190,7 @@ class Pipeline:
 
     def _retrieved(self, connection: sqlite3.Connection) -> Found[FoundNote]:
         request, limit_ms = self._request, self._time_limit_ms
-        size, offset = request.size, request.offset
+        size, offset = request.size or 1, request.offset
         if self._reranker:
             size, offset = reranked_window(size, offset)
         started = time.perf_counter()
@@ -223,6 +223,8 @@ class Pipeline:
             size, offset = self._request.size, self._request.offset
             self.found = reranked_results(self.found, self._reranker, size, offset, wait=wait)
             self._end_step("rerank")
+        if not self._request.size:  # only the counts are wanted, and they are in each row
+            self.found = replace(self.found, hits=(), next_offset=None)
         self.results = show(self.found, self.embedder)
         self._end_step("highlight")
 

@@ -99,7 +99,7 @@ def read_page_request(parameters: Parameters, size: int = PAGE_SIZE) -> SearchRe
     """Read a request with its page: by default the first, of ``size`` results."""
     return read_request(
         parameters,
-        size=read_number("_size", _first(parameters, "_size"), size, 1, MAX_SIZE),
+        size=read_number("_size", _first(parameters, "_size"), size, 0, MAX_SIZE),
         offset=read_number("_next", _first(parameters, "_next"), 0, 0, MOST),
         correct=_read_choice(parameters, "correct") == "1",
     )

@@ -239,6 +239,25 @@ async def test_a_wrong_parameter_is_an_error_for_programs(datasette, path, messa
     assert message in await error(datasette, path)
 
 
+async def test_a_size_of_0_gives_the_counts_alone(datasette):
+    """As Datasette's tables do."""
+    for search in ("?q=roof&_facets=1", "?q=roof&mode=like&_facets=1", "?sort=oldest&_facets=1"):
+        address = f"/-/bear-search.json{search}"
+        whole = (await get(datasette, address)).json()
+        counted = (await get(datasette, f"{address}&_size=0")).json()
+        assert counted["rows"] == []
+        assert whole["rows"]
+        assert counted["next"] is counted["next_url"] is None
+        assert counted["facets"].keys() == whole["facets"].keys() != set()
+        for name in ("total", "found", "notices"):
+            assert counted[name] == whole[name]
+    page = (await get(datasette, "/-/bear-search?q=roof&_size=0")).text
+    assert 'class="bear-card"' not in page
+    assert "No results" not in page
+    csv_page = (await get(datasette, "/-/bear-search.csv?q=roof&_size=0&_header=off")).text
+    assert csv_page == ""
+
+
 async def test_parameters_of_datasette_and_of_the_page_are_accepted(datasette):
     assert await rows(datasette, "&_trace=1&_ttl=0&_nl=on")
     page = await get(datasette, "/-/bear-search?q=roof&utm_source=mail&fbclid=1&tags=old")

@@ -296,8 +296,8 @@ async def test_the_sql_page_shows_the_statement(datasette):
 
 
 INVALID = {
-    "_size=abc": "_size must be a number from 1 to 100, not 'abc'",
-    "_size=0": "_size must be",
+    "_size=abc": "_size must be a number from 0 to 100, not 'abc'",
+    "_size=-1": "_size must be",
     "_size=101": "_size must be",
     "_next=-1": "_next must be",
     "_next=%F0%9D%9F%99": "_next must be",
