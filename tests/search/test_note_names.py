@@ -15,6 +15,7 @@ from mcp import Client
 from datasette_bear_search import Library
 from datasette_bear_search.agents import AgentLibrary, server
 from datasette_bear_search.library import NoteNotFound
+from datasette_bear_search.notes import Note
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.search.notes.detail import find_note_id
 from datasette_bear_search.search.sql_search import similar_notes
@@ -67,6 +68,12 @@ def test_the_name_of_a_file_may_be_written_otherwise(
     library = Library(sidecar_path)
     assert library.note(path=name.format(folder=folder)).title == "Coffee"
     assert library.note(f"notes:work/{CAFE}.md").title == "Coffee"
+
+
+def test_a_key_may_end_like_a_real(tmp_path) -> None:
+    library = Library(tmp_path / "notes.db")
+    library.add(Note("v2", "Older"), Note("v2.0", "Newer"))
+    assert library.note("added:v2.0").title == "Newer"
 
 
 def test_the_name_of_a_file_may_have_bytes_that_are_not_unicode(tmp_path, bear_index, sidecar_path):

@@ -76,9 +76,10 @@ class NoteDetail(ListedNote):
 
 def find_note_id(connection: sqlite3.Connection, name: str) -> int:
     """Return the id of a note named by id, ``source:key``, a file's path or a link to it, or 0."""
-    name = storable_name(name.strip()).removesuffix(".0")  # a number as SQLite's real
-    if name.isdigit():
-        return read_note_id(name)
+    name = storable_name(name.strip())
+    number = name.removesuffix(".0")  # as SQLite writes a real
+    if number.isdigit():
+        return read_note_id(number)
     if page := re.search(r"/-/bear-search/note/(\d+)", name):
         return read_note_id(page[1])
     source, _, key = name.partition(":")
