@@ -152,8 +152,7 @@ def _filters(name: str, value: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     ends = words & (_FIRST | _LAST)
     if not words & (_FIRST | _LAST | _DATES) or words - ends - _DATES - {"at", "in", "on"}:
         return {}
-    if isinstance(value, list) and len(value) == 1:
-        [value] = value
+    value = _lone(value)
     if isinstance(value, dict):  # created: {"gte": "2024"}
         if not all(_words(end) & (_FIRST | _LAST) for end in value):
             return {}
@@ -184,8 +183,7 @@ def _read(name: str, schema: Mapping[str, Any], value: Any, notices: list[str]) 
         return filters
     if name == "lines" and isinstance(value, list):
         value = ":".join(map(str, value))
-    if isinstance(value, list) and len(value) == 1:
-        [value] = value
+    value = _lone(value)
     if isinstance(value, (list, dict)):
         raise ToolError(f"{name} must be a text, not {value!r}.")
     text = str(value).strip()
@@ -209,8 +207,7 @@ def _flag(name: str, value: Any) -> bool:
 
 def _note(value: Any) -> int | str:
     """Return a note's id, or what else names it: SOURCE:KEY, the path of its file or its title."""
-    if isinstance(value, list) and len(value) == 1:
-        [value] = value
+    value = _lone(value)
     if isinstance(value, dict):
         value = next((value[name] for name in ("id", "title") if name in value), value)
     if isinstance(value, (list, dict, bool)):
@@ -222,6 +219,11 @@ def _note(value: Any) -> int | str:
         text = unquote(text.removeprefix(NOTE)).strip()
     is_number = text.isascii() and text.isdigit() and len(text) <= 18  # that SQLite can store
     return int(text) if is_number else text
+
+
+def _lone(value: Any) -> Any:
+    """Return the only item of a list; anything else as it is."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _items(value: Any, schema: Mapping[str, Any]) -> list[Any]:
@@ -283,10 +285,9 @@ def _read_filters(
                 raise ToolError(_MINUS.format(name))
             raise ToolError(f"There is no filter {name!r}. {did_you_mean(name, known)}")
         for each, value in filters.items():
-            if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
-                [value] = value
-            if isinstance(value, dict) and len(value) == 1 and not _words(*value) & _NOT:
-                [value] = value.values()  # {"tag": {"$in": ["work"]}}
+            one = _lone(value)
+            if isinstance(one, dict) and len(one) == 1 and not _words(*one) & _NOT:
+                [value] = one.values()  # {"tag": {"$in": ["work"]}}
             texts = _items(value, known[each])
             if any(isinstance(text, (list, dict)) for text in texts):
                 wrong = f"{name} must be a text or a list of texts, not {value!r}."
