@@ -18,7 +18,7 @@ from datasette.app import Datasette
 from datasette_bear_search import Library
 from datasette_bear_search.cli import doctor
 from datasette_bear_search.embeddings import registry
-from datasette_bear_search.index.file import database
+from datasette_bear_search.index.file import database, nearest
 from datasette_bear_search.index.run import calibration, indexer
 from datasette_bear_search.search.connection import open_sidecar
 from datasette_bear_search.sources.bear import BearLibrary
@@ -269,3 +269,31 @@ def test_minor_language_is_tested_if_it_has_enough_notes(
     with closing(database.connect(path)) as connection:
         foreign = calibration.find_foreign_languages(connection, TinyEmbedder("test/undeclared"))
     assert foreign == tested == (["de"] if is_tested else [])
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("ar", "في المساء عاد الأطفال ببطء إلى البيت عبر المرج المبلل"),
+        ("hi", "शाम को बच्चे गीले मैदान से होकर धीरे धीरे घर लौटे"),
+        ("ka", "საღამოს ბავშვები ნელა დაბრუნდნენ სახლში სველი მინდვრის გავლით"),
+    ],
+)
+def test_threshold_is_measured_with_nonsense_in_the_language_of_the_notes(
+    index_notes, language, sentence
+):
+    path = index_notes([BearNote(f"# {n}\n\n{sentence} {n}.") for n in range(9)], "--model", TINY)
+    asked = []
+
+    class Asked(TinyEmbedder):
+        def embed_queries(self, texts):
+            asked.extend(texts)
+            return super().embed_queries(texts)
+
+    with closing(database.connect(path)) as connection:
+        nearest.register(connection)
+        measured = calibration.thresholds(connection, Asked(TINY))
+    assert asked == [*calibration.unrelated(language)]
+    # Where no nonsense is known, the threshold is the one of an index that isn't measured yet.
+    assert [*measured] == ([language] if asked else [])
+    assert bool(asked) == (language != "ka")
