@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
@@ -35,7 +35,6 @@ _SYNONYMS = {
     "under": "parent tag prefix query root",
     "text": "body content",
 }
-_NAMES = [(other, name) for name, others in _SYNONYMS.items() for other in others.split()]
 _FILLERS = re.compile(
     r"^(?:search|note|notes|filter|is|parent|by)_|_(?:filter|text|string|name|any|all|contains)$"
 )
@@ -66,33 +65,24 @@ def read_arguments(
 
     :raises ToolError: if it isn't clear what is meant
     """
-    given: dict[str, Any] = {}
-    filters: dict[str, Any] = {}
-    unknown: list[str] = []
     known = schemas["filters"]["properties"] if "filters" in schemas else {}
-    for name, value in _flat(values, schemas, known):
-        if place := _argument(name, schemas):
-            if place == "query" and isinstance(value, list) and len(value) > 1:
-                place = "queries"
-            if place == "filters":
-                value = {**_object(name, value)}
-                for each in [each for each in value if not _filters(each, value[each], known)]:
-                    if meant := _argument(each, schemas):
-                        given.setdefault(meant, value.pop(each))
-            given.setdefault(place, value)
-        elif names := _filters(name, value, known):
-            filters |= names
-        elif known and _words(name) & _NOT:
-            raise ToolError(_MINUS.format(name))
+    given: dict[str, Any] = {}
+    filters: dict[str, list[Any]] = {}
+    unknown: list[str] = []
+    for place, value in _meant(values, schemas, known):
+        if place == "filters":
+            for name, wanted in value.items():
+                filters.setdefault(name, []).extend(_texts(name, wanted, known[name]))
+        elif place:
+            several = place == "query" and isinstance(value, list) and len(value) > 1
+            given.setdefault("queries" if several else place, value)
         else:
-            unknown.append(name)
+            unknown.append(value)
     notices: list[str] = []
     if unknown and schemas:
         named, takes = ", ".join(map(repr, unknown)), ", ".join(schemas)
         notices.append(f"{tool} has no {named}; that was ignored. It takes: {takes}.")
-    if filters:
-        given["filters"] = {**filters, **_object("filters", given.get("filters") or {})}
-    empty = {"string": "", "boolean": False, "integer": None, "array": [], "object": {}}
+    empty = {"string": "", "boolean": False, "integer": None, "array": [], "object": filters}
     read = {
         name: _read(name, schema, given[name], notices)
         if name in given
@@ -102,45 +92,60 @@ def read_arguments(
     return read, notices
 
 
-def _flat(
-    values: Mapping[str, Any], schemas: Mapping[str, Any], known: Mapping[str, Any]
+def _meant(
+    values: Mapping[str, Any],
+    schemas: Mapping[str, Any],
+    known: Mapping[str, Any],
+    *,
+    are_filters: bool = False,
 ) -> Iterator[tuple[str, Any]]:
-    """Yield arguments, also those inside an object: ``{"params": {"query": "roof"}}``."""
+    """Yield arguments by their own names, filters as ``filters``, the names of others as ``""``.
+
+    Those inside an object are meant as if they stood beside it: ``{"params": {"query": "roof"}}``.
+    """
     for name, value in _without_empty(values).items():
-        place = _argument(name, schemas)
-        inner = value if place else _json(value)
-        takes_objects = (
-            schemas[place]["type"] != "string" if place else _filters(name, value, known)
-        )
-        if takes_objects or not isinstance(inner, dict):
-            yield name, value
-        elif place and len(inner) == 1:
-            yield name, *inner.values()
+        place, filters = _argument(name, schemas), known and _filters(name, value, known)
+        if filters and (are_filters or not place):
+            yield "filters", filters
+        elif place == "filters" or (are_filters and _snake_case(name) == "and"):
+            for each in _objects(name, value):
+                yield from _meant(each, schemas, known, are_filters=True)
+        elif place and not (isinstance(value, dict) and schemas[place]["type"] == "string"):
+            yield place, value
+        elif known and _words(name) & _NOT:
+            raise ToolError(_MINUS.format(name))
+        elif are_filters:
+            raise ToolError(f"There is no filter {name!r}. {did_you_mean(name, known)}")
+        elif isinstance(inner := _json(value), dict):
+            yield from _meant(inner, schemas, known)
         else:
-            yield from _flat(inner, schemas, known)
+            yield "", name
 
 
 def _argument(name: str, schemas: Mapping[str, Any]) -> str:
     """Return the argument that is meant by this name; ``""`` if none is."""
-    name = _snake_case(name)
-    for form in dict.fromkeys((name, _FILLERS.sub("", name))):
-        for each in (form, form.removesuffix("s")):
-            others = (place for other, place in _NAMES if other == each)
-            for place in (each, *others):
-                if found := next((it for it in (place, f"{place}s") if it in schemas), ""):
-                    return found
+    for form in _forms(name):
+        others = (place for place, names in _SYNONYMS.items() if form in names.split())
+        for place in (form, *others):
+            if found := next((it for it in (place, f"{place}s") if it in schemas), ""):
+                return found
     return ""
+
+
+def _forms(name: str) -> Iterable[str]:
+    """Return a name as it is and in the singular, each also without what is left out here."""
+    name = _snake_case(name)
+    forms = (name, _FILLERS.sub("", name))
+    return dict.fromkeys(each for form in forms for each in (form, form.removesuffix("s")))
 
 
 def _filters(name: str, value: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     """Return the filters that are meant; nothing if none is."""
-    if not known:
-        return {}
-    name, words = _snake_case(name), _words(name)
-    for form in dict.fromkeys((name, name.removesuffix("s"), _FILLERS.sub("", name))):
+    for form in _forms(name):
         form = form if form in known else ALIASES.get(form.replace("_", "-"), "").replace("-", "_")
         if form in known and not (form == "source" and re.match(r"\d{4}\b", str(value))):
             return {form: value}
+    name, words = _snake_case(name), _words(name)
     start, _, kind = name.partition("_")
     if start == "has" and kind.removesuffix("s") in known["has"]["items"]["enum"]:
         return {"has": kind} if _flag(name, value) else {}
@@ -176,11 +181,6 @@ def _read(name: str, schema: Mapping[str, Any], value: Any, notices: list[str]) 
         return _number(name, schema, value, notices)
     if kind == "boolean":
         return _flag(name, value)
-    if kind == "object":
-        filters: dict[str, list[Any]] = {}
-        for each, texts in _read_filters(schema["properties"], _object(name, value)):
-            filters.setdefault(each, []).extend(texts)
-        return filters
     if name == "lines" and isinstance(value, list):
         value = ":".join(map(str, value))
     value = _lone(value)
@@ -257,49 +257,33 @@ def _json(value: Any) -> Any:
     return value
 
 
-def _object(name: str, value: Any) -> dict[str, Any]:
+def _objects(name: str, value: Any) -> list[dict[str, Any]]:
     value = _json(value)
     if isinstance(value, str):  # tag:work
         value = dict(re.findall(r'(\w+) ?[:=] ?("[^"]*"|[^\s,;]+)', value)) or value
-    if isinstance(value, list) and all(isinstance(each, dict) for each in value):
-        conditions, value = value, {}
-        for condition in conditions:
-            for each, wanted in condition.items():
-                several = value.setdefault(each, [])
-                several += wanted if isinstance(wanted, list) else [wanted]
-    if not isinstance(value, dict):
+    objects = value if isinstance(value, list) else [value]
+    if not all(isinstance(each, dict) for each in objects):
         raise ToolError(f'{name} must be an object such as {{"tag": "work"}}, not {value!r}.')
-    return value
+    return objects
 
 
-def _read_filters(
-    known: Mapping[str, Any], values: Mapping[str, Any]
-) -> Iterator[tuple[str, list[Any]]]:
-    for name, given in _without_empty(values).items():
-        if _snake_case(name) == "and":
-            yield from _read_filters(known, _object(name, given))
-            continue
-        filters = _filters(name, given, known)
-        if not filters:
-            if _words(name) & _NOT:
-                raise ToolError(_MINUS.format(name))
-            raise ToolError(f"There is no filter {name!r}. {did_you_mean(name, known)}")
-        for each, value in filters.items():
-            one = _lone(value)
-            if isinstance(one, dict) and len(one) == 1 and not _words(*one) & _NOT:
-                [value] = one.values()  # {"tag": {"$in": ["work"]}}
-            texts = _items(value, known[each])
-            if any(isinstance(text, (list, dict)) for text in texts):
-                wrong = f"{name} must be a text or a list of texts, not {value!r}."
-                raise ToolError(f"{wrong} {_MINUS.format('what is to be left out')}")
-            if "enum" in known[each].get("items", ()):  # has: images
-                texts = [str(text).removesuffix("s") for text in texts]
-            if each in ("tag", "has"):
-                texts = [one.strip() for text in texts for one in str(text).split(",")]
-                if any(one.startswith(("-", "!")) for one in texts):
-                    raise ToolError(_MINUS.format(name))
-            # A tag or a title may be a number.
-            yield each, [text if isinstance(text, bool) else str(text) for text in texts]
+def _texts(name: str, value: Any, schema: Mapping[str, Any]) -> list[Any]:
+    """Return the values of a filter."""
+    one = _lone(value)
+    if isinstance(one, dict) and len(one) == 1 and not _words(*one) & _NOT:
+        [value] = one.values()  # {"tag": {"$in": ["work"]}}
+    texts = _items(value, schema)
+    if any(isinstance(text, (list, dict)) for text in texts):
+        wrong = f"{name} must be a text or a list of texts, not {value!r}."
+        raise ToolError(f"{wrong} {_MINUS.format('what is to be left out')}")
+    if name in ("tag", "has"):
+        texts = [text.strip() for several in texts for text in str(several).split(",")]
+        if any(text.startswith(("-", "!")) for text in texts):
+            raise ToolError(_MINUS.format(name))
+    if name == "has":
+        texts = [text.removesuffix("s") for text in texts]
+    # A tag or a title may be a number.
+    return [text if isinstance(text, bool) else str(text) for text in texts]
 
 
 def _words(name: str) -> set[str]:

@@ -234,6 +234,7 @@ async def test_what_is_to_be_left_out_is_never_ignored(call):
     for written in (
         {"exclude_tags": ["cabin"]},
         {"tags": ["-cabin"]},
+        {"not": {"tag": "cabin"}},
         {"filters": {"not": {"tag": "cabin"}}},
         {"filters": {"tag": {"$ne": "cabin"}}},
     ):
