@@ -29,7 +29,7 @@ from ..processes import installed_script
 from ..sources.base import SourceConfig, SourceError
 from ..sqlite import read_value, sqlite3
 from .options import sidecar_option
-from .output import Command, Screen, clear_errors, echo, echo_json, screen_for, style
+from .output import Command, Screen, echo, echo_json, screen_for, style
 
 OUTCOMES = {True: ("ok", "green"), False: ("problem", "red"), None: ("note", None)}
 
@@ -61,8 +61,7 @@ def bear_doctor(
     Checks the sources, the index, this Python and the embedding model, and changes nothing. The
     exit status is 1 if there are problems.
     """
-    with clear_errors():
-        findings = examine(sidecar_path or database.default_path(), load_model=model_check)
+    findings = examine(sidecar_path or database.default_path(), load_model=model_check)
     problems = sum(each.ok is False for found in findings.values() for each in found)
     if as_json:
         listed = [{"area": area, **asdict(each)} for area in findings for each in findings[area]]

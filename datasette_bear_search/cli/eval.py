@@ -10,7 +10,7 @@ import click
 from ..embeddings import registry
 from ..index.file import database
 from ..query.query import EVALUATED_MODES, MODES
-from .output import Command, clear_errors, echo, echo_json, progress
+from .output import Command, echo, echo_json, progress
 
 
 @click.command(cls=Command)
@@ -71,7 +71,7 @@ def bear_eval(
 
     modes = tuple(dict.fromkeys(modes))
     evaluations = []
-    with clear_errors(), ExitStack() as stack:
+    with ExitStack() as stack:
         for folder in folders or [None]:
             collection = collections.read_collection(folder) if folder else None
             path = sidecar_path or database.default_path()

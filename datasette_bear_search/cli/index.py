@@ -29,7 +29,7 @@ from ..sources.registry import absolute, free_name
 from ..sources.sql import TABLE_OPTIONS, table_query
 from .listing import listing, reading_lines
 from .options import sidecar_option
-from .output import Command, agrees, clear_errors, echo, progress
+from .output import Command, agrees, echo, progress
 
 # Passages per second that the bundled model embeds on two cores; used until a run measures it.
 TYPICAL_PACE = 25.0
@@ -97,24 +97,23 @@ def bear_index(**values: Any) -> None:
         raise click.UsageError("--rebuild reads all sources. Use it without --only.")
     library = Library(options.sidecar_path)
     library.config_path = options.config_path
-    with clear_errors():
-        if options.list_only:
-            return echo(*listing(library))
-        if options.trust:
-            return echo(_trust(library, options))
-        known, configured = library.known_sources()
-        selection = _select(options, known, configured)
-        failure = index_sources(
-            library,
-            selection,
-            model=options.model,
-            semantic=options.semantic,
-            rebuild=options.rebuild,
-            yes=options.yes,
-            quiet=options.quiet,
-        )
-        if failure:
-            raise click.ClickException(failure)
+    if options.list_only:
+        return echo(*listing(library))
+    if options.trust:
+        return echo(_trust(library, options))
+    known, configured = library.known_sources()
+    selection = _select(options, known, configured)
+    failure = index_sources(
+        library,
+        selection,
+        model=options.model,
+        semantic=options.semantic,
+        rebuild=options.rebuild,
+        yes=options.yes,
+        quiet=options.quiet,
+    )
+    if failure:
+        raise click.ClickException(failure)
 
 
 def _trust(library: Library, options: SimpleNamespace) -> str:

@@ -83,14 +83,10 @@ def confirm(question: str) -> None:
     click.confirm(printable(question), abort=True)
 
 
-class Lines(str):
-    """An error's message whose line breaks are ours."""
-
-
 class Command(click.Command):
-    """A command whose errors, also those that click raises, can't control the terminal either."""
+    """A command that ends with a message instead of a traceback if a foreseeable error occurs."""
 
-    failure = click.ClickException  # what is raised if nothing more can be printed
+    failure = click.ClickException  # what is raised with the message: it has the exit status
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -99,26 +95,33 @@ class Command(click.Command):
         if isinstance(sys.stdout, io.TextIOWrapper):
             # In a pipe, Windows has an encoding that lacks most characters that notes have.
             sys.stdout.reconfigure(errors="replace")
-        with _printable_errors(self.failure):
+        with clear_errors(self.failure):
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _printable_errors(self.failure):
+        with clear_errors(self.failure):
             return super().invoke(ctx)
 
 
 @contextmanager
-def _printable_errors(failure: type[click.ClickException]) -> Iterator[None]:
+def clear_errors(failure: type[click.ClickException] = click.ClickException) -> Iterator[None]:
+    """Raise ``failure`` instead of foreseeable errors, with messages that control no terminal."""
     try:
         yield
     except click.ClickException as error:
-        if not isinstance(error.message, Lines):
-            error.message = printable(error.message)  # type: ignore[misc]
+        error.message = printable(error.message)  # type: ignore[misc]
         raise
+    except ForeseenError as error:
+        raise failure(str(error)) from None  # its line breaks are ours
     except UnicodeEncodeError as error:
         found = storable_name(error.object[: error.end])[-40:]
         says = f"An option or a path has bytes that aren't UTF-8: {printable(found)}"
         raise failure(says) from None
+    # UnicodeDecodeError: SQLite quotes damaged text.
+    except (FileExistsError, sqlite3.Error, UnicodeDecodeError) as error:
+        from ..index.file.database import explained
+
+        raise failure(printable(explained(error))) from None
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
@@ -141,23 +144,6 @@ def progress(quiet: bool, what: str = "passages") -> Callable[[int, int], None]:
             bar.render_finish()
 
     return show if sys.stderr.isatty() and not quiet else lambda done, total: None
-
-
-@contextmanager
-def clear_errors(failure: type[click.ClickException] = click.ClickException) -> Iterator[None]:
-    """End the command with a message instead of a traceback if a foreseeable error occurs.
-
-    :param failure: the exception to raise with the message; it determines the exit status
-    """
-    try:
-        yield
-    except ForeseenError as error:
-        raise failure(Lines(error)) from None
-    # UnicodeDecodeError: SQLite quotes damaged text.
-    except (FileExistsError, sqlite3.Error, UnicodeDecodeError) as error:
-        from ..index.file.database import explained
-
-        raise failure(explained(error)) from None
 
 
 _STYLES = re.compile("(\x1b\\[[\\d;]*m|\x1b\\]8;;[\x21-\x7e]*\x1b\\\\)")

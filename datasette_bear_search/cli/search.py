@@ -18,7 +18,6 @@ from ..query.filters import FILTERS, Filter
 from ..query.query import MODES
 from . import output
 from .options import redact_option, sidecar_option
-from .output import clear_errors
 
 if TYPE_CHECKING:
     from .. import Library
@@ -138,7 +137,7 @@ def bear_search(
     if link:
         from .service import link as link_command
 
-        with clear_errors():
+        with output.clear_errors():  # not a search that failed
             return output.echo(link_command())
     is_search = any(map(str.strip, words)) or any(
         value not in (None, ()) for value in page_options.values()
@@ -154,7 +153,7 @@ def bear_search(
         raise click.UsageError(
             "What are you looking for? Enter words, a question or a filter such as --tag work."
         )
-    with clear_errors(NotSearched), Library(sidecar_path, redact=redact) as library:
+    with Library(sidecar_path, redact=redact) as library:
         _await_index(library)
         query = " ".join(words)
         try:

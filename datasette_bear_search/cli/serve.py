@@ -35,7 +35,7 @@ from ..service import PORT
 from ..sources.base import SourceConfig
 from .index import index_sources
 from .options import redact_option, sidecar_option
-from .output import Command, clear_errors, confirm, echo
+from .output import Command, confirm, echo
 
 LOCALHOST, LOCALHOST_6 = "127.0.0.1", "::1"  # notes are served to this machine only
 SERVER_STOPPED = "Stopped"
@@ -77,18 +77,17 @@ def bear_serve(
     the Bear, Obsidian and Logseq notes on this computer. While the server runs, it keeps the index
     up to date.
     """
-    with clear_errors():
-        path = sidecar_path or database.default_path()
-        if not database.is_made(path):
-            with database.open_for_writing(path):
-                pass  # create an empty index, which the page offers to fill
-        _bring_up_to_date(path)
-        if redact:
-            masking.require()
-        settings: dict[str, Any] = {**OF_ONE_PERSON, "mcp_hosts": list(hosts)}
-        if redact is not None:  # by default, pages show secrets but agents don't get them
-            settings["redact"] = redact
-        serve(path, port, open_browser, settings)
+    path = sidecar_path or database.default_path()
+    if not database.is_made(path):
+        with database.open_for_writing(path):
+            pass  # create an empty index, which the page offers to fill
+    _bring_up_to_date(path)
+    if redact:
+        masking.require()
+    settings: dict[str, Any] = {**OF_ONE_PERSON, "mcp_hosts": list(hosts)}
+    if redact is not None:  # by default, pages show secrets but agents don't get them
+        settings["redact"] = redact
+    serve(path, port, open_browser, settings)
 
 
 class _WordsIndexed(Exception):
@@ -130,22 +129,21 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
     path = (directory or user_folder("data") / "demo").absolute() / "notes.db"
     source = SourceConfig("bear", "demo", str(NOTES))
     echo(f"The sample notes are indexed in {path}")
-    with clear_errors():
-        try:
-            database.make_private_folder(path.parent)
-        except OSError as error:
-            raise click.ClickException(
-                f"The index can't be written to {path.parent} ({error.strerror}). Choose another "
-                "folder with --directory."
-            ) from None
-        with database.open_for_writing(path) as connection:
-            is_current = schema.is_current(connection)
-        if no_serve or not is_current:
-            failure = index_sources(Library(path), selection.Selection((source,)))
-            if failure:
-                raise click.ClickException(failure)
-        if not no_serve:
-            serve(path, port, open_browser=False, settings=OF_ONE_PERSON, source=source)
+    try:
+        database.make_private_folder(path.parent)
+    except OSError as error:
+        raise click.ClickException(
+            f"The index can't be written to {path.parent} ({error.strerror}). Choose another "
+            "folder with --directory."
+        ) from None
+    with database.open_for_writing(path) as connection:
+        is_current = schema.is_current(connection)
+    if no_serve or not is_current:
+        failure = index_sources(Library(path), selection.Selection((source,)))
+        if failure:
+            raise click.ClickException(failure)
+    if not no_serve:
+        serve(path, port, open_browser=False, settings=OF_ONE_PERSON, source=source)
 
 
 @click.command(cls=Command)
@@ -206,15 +204,14 @@ def bear_mcp(
 def _set_up(
     app: str | None, bundle: Path | None, skill: Path | None, options: Sequence[str], yes: bool
 ) -> None:
-    with clear_errors():
-        for path, added, text in install.files(app, bundle, skill, options):
-            echo(f"This will be written to {path}:", "", *added.split("\n"))
-            if not yes:
-                confirm("Write it?")
-            backup = install.write(path, text)
-            if app is None:
-                install.remember(path)
-            echo(f"Written.{f' The previous version is in {backup}.' if backup else ''}")
+    for path, added, text in install.files(app, bundle, skill, options):
+        echo(f"This will be written to {path}:", "", *added.split("\n"))
+        if not yes:
+            confirm("Write it?")
+        backup = install.write(path, text)
+        if app is None:
+            install.remember(path)
+        echo(f"Written.{f' The previous version is in {backup}.' if backup else ''}")
     if app:
         echo(f"Restart {app} and ask it something about your notes.")
 

@@ -18,7 +18,7 @@ from ..notes import ForeseenError
 from ..processes import installed_script, is_in_uv_cache, user_folder
 from ..service import NAME, Service
 from .options import sidecar_option
-from .output import Command, clear_errors, confirm, echo
+from .output import Command, confirm, echo
 
 ACTIONS = ("install", "status", "logs", "uninstall")
 
@@ -37,18 +37,17 @@ def bear_service(action: str, sidecar_path: Path | None, port: int | None) -> No
     """
     options = [f"--sidecar={sidecar_path.absolute()}"] if sidecar_path else []
     service = Service([*options, *([f"--port={port}"] if port else [])])
-    with clear_errors():
-        if action == "install":
-            service.install()
-            echo(service.status(), f"Log: {service.log}", *service.permission())
-        elif action == "uninstall":
-            was_installed = service.is_installed
-            service.uninstall()
-            echo("The service is removed." if was_installed else "There was no service.")
-        elif action == "status":
-            echo(service.status())
-        else:
-            echo(*(service.last_lines() or [f"Nothing has been logged in {service.log} yet."]))
+    if action == "install":
+        service.install()
+        echo(service.status(), f"Log: {service.log}", *service.permission())
+    elif action == "uninstall":
+        was_installed = service.is_installed
+        service.uninstall()
+        echo("The service is removed." if was_installed else "There was no service.")
+    elif action == "status":
+        echo(service.status())
+    else:
+        echo(*(service.last_lines() or [f"Nothing has been logged in {service.log} yet."]))
 
 
 @click.command(cls=Command)
@@ -64,8 +63,7 @@ def bear_uninstall(sidecar_path: Path | None, yes: bool) -> None:
     service = Service()
     index = sidecar_path or database.default_path()
     if sidecar_path:
-        with clear_errors():
-            database.is_made(index)  # refuse another program's file
+        database.is_made(index)  # refuse another program's file
     files = [*files_we_wrote(index, service)]
     entries = [*install.entries()]
     if not files and not entries and not service.is_installed:
@@ -76,12 +74,11 @@ def bear_uninstall(sidecar_path: Path | None, yes: bool) -> None:
         echo(*(f"  the entry of {install.ENTRY_NAME} in {path}" for _, path in entries))
         if not yes:
             confirm("Remove it?")
-        with clear_errors():
-            service.uninstall()
-            for app, _ in entries:
-                install.remove_entry(app)
-            for path in files:
-                remove(path)
+        service.uninstall()
+        for app, _ in entries:
+            install.remove_entry(app)
+        for path in files:
+            remove(path)
         echo("Removed.")
     echo(
         "To remove the package, use what installed it: datasette uninstall datasette-bear-search, "
