@@ -15,7 +15,6 @@ import click
 from ..notes import can_be_opened, counted, printable_lines, whole_title
 from ..query.filter_values import InvalidParameter
 from ..query.filters import FILTERS, Filter
-from ..query.query import MODES
 from . import output
 from .options import redact_option, sidecar_option
 
@@ -297,41 +296,28 @@ def _open(notes: Sequence[Hit] | Sequence[SimilarNote], number: int, offset: int
         raise NotSearched("No app on this machine can open this note.")
 
 
+# What --help says of the search page's parameters besides the filters.
+_PAGE_HELP = {
+    "mode": "Search mode  [default: auto]",
+    "sort": "[default: relevance]",
+    "balance": "From 0, words only, to 1, meaning only  [default: depends on the query]",
+    "fusion": "Combine scores (blend) or ranks (rrf)  [default: blend]",
+    "recency": "Prefer newer notes: one this many days old keeps three quarters of its score",
+    "min_similarity": "Leave out notes that are less similar in meaning, from 0 to 1",
+    "rerank": "Rerank the first results (slower): cross-encoder or a plugin's reranker",
+}
+
+
 @functools.cache
 def _page_options() -> list[click.Parameter]:
-    from ..search.ranking.statement import FUSIONS, SORTS
+    from ..search.request import CHOICES, NUMBERS
 
+    kinds: dict[str, Any] = {name: click.Choice(CHOICES[name]) for name in CHOICES}
+    kinds |= dict.fromkeys(NUMBERS, float)
     return [
         *(option for row in FILTERS.values() for option in _filter_options(row)),
-        _option("mode", type=click.Choice(MODES), help="Search mode  [default: auto]"),
-        _option("sort", type=click.Choice(tuple(SORTS)), help="[default: relevance]"),
-        _option(
-            "balance",
-            type=float,
-            help="From 0, words only, to 1, meaning only  [default: depends on the query]",
-        ),
-        _option(
-            "fusion",
-            type=click.Choice(FUSIONS),
-            help="Combine scores (blend) or ranks (rrf)  [default: blend]",
-        ),
-        _option(
-            "recency",
-            type=float,
-            metavar="DAYS",
-            help="Prefer newer notes: a note this many days old keeps three quarters of its score",
-        ),
+        *(_option(name, type=kinds.get(name), help=_PAGE_HELP[name]) for name in _PAGE_HELP),
         _option("found", is_flag=True, default=None, help="Leave weaker matches out"),
-        _option(
-            "min_similarity",
-            type=float,
-            help="Leave out notes that are less similar in meaning, from 0 to 1",
-        ),
-        _option(
-            "rerank",
-            metavar="NAME",
-            help="Rerank the first results (slower): cross-encoder or a plugin's reranker",
-        ),
     ]
 
 
