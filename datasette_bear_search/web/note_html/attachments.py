@@ -39,10 +39,8 @@ NOT_SENT = "Images and files aren't served here. To serve them, turn on the sett
 CHUNK = 256 * 1024  # bytes in memory at a time
 
 # Images that browsers can show.
-PICTURES = {
-    **{".apng": "apng", ".avif": "avif", ".bmp": "bmp", ".gif": "gif", ".jpeg": "jpeg"},
-    **{".jpg": "jpeg", ".png": "png", ".svg": "svg+xml", ".webp": "webp"},
-}
+PICTURES = {f".{kind}": kind for kind in "apng avif bmp gif jpeg png webp".split()}
+PICTURES |= {".jpg": "jpeg", ".svg": "svg+xml"}
 # Types that browsers open; other files are downloads. HTML and scripts are not among them.
 TYPES = {
     **{end: f"image/{kind}" for end, kind in PICTURES.items()},

@@ -13,11 +13,11 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from ...text.markdown import without_attributes
+from .elements import BREAKS
 
 _CALLOUT = re.compile(r"\[!([\w -]+)(?:\|[^\]\n]*)?\]([+-]?)[ \t]*")
 _BLOCK_ID = re.compile(r"(?:^|[ \t]+)\^([\w-]+)[ \t]*$")
 _ID = re.compile(r"\{[^{}]*#([^\s{}]+)")
-_BREAKS = ("softbreak", "hardbreak")
 
 
 _ADMONITION = re.compile(r"\s*\{?[.:]?([\w-]+)\}?(?:\[(.+)\]|[ \t]+([^:]*))?$")
@@ -57,7 +57,7 @@ def callouts(state: StateCore) -> None:
         if not (match := _CALLOUT.match(children[0].content)):
             continue
         children[0].content = children[0].content[match.end() :]
-        end = next((n for n, it in enumerate(children) if it.type in _BREAKS), len(children))
+        end = next((n for n, it in enumerate(children) if it.type in BREAKS), len(children))
         title = children[:end]
         if not any(it.content.strip() or it.type != "text" for it in title):
             title = [Token("text", "", 0, content=match[1].strip().capitalize())]

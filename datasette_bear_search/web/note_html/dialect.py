@@ -120,9 +120,8 @@ def _hide_pipes(state: StateCore) -> None:
 
 def _show_pipes(state: StateCore) -> None:
     for token in state.tokens:
-        token.content, token.info = (
-            text.replace(_PIPE, "|") for text in (token.content, token.info)
-        )
+        token.content = token.content.replace(_PIPE, "|")
+        token.info = token.info.replace(_PIPE, "|")
 
 
 def _address(state: StateInline, silent: bool) -> bool:
@@ -192,7 +191,8 @@ def _formula(state: StateInline, silent: bool) -> bool:
 def _remark(state: StateInline, silent: bool) -> bool:
     """Skip Obsidian's ``%%remarks%%``."""
     match = _REMARK.match(state.src, state.pos, state.posMax)
-    return match is not None and _push(state, silent, match, "remark", "")
+    state.pos = match.end() if match else state.pos
+    return match is not None
 
 
 def _push(
@@ -229,10 +229,8 @@ def _emphasis(state: StateInline, silent: bool) -> bool:
     start, others = state.pos, len(state.delimiters)
     if not emphasis.tokenize(state, silent):
         return False
-    before, after = (
-        state.src[start - 1 : start].strip(),
-        state.src[state.pos : state.pos + 1].strip(),
-    )
+    before = state.src[start - 1 : start].strip()
+    after = state.src[state.pos : state.pos + 1].strip()
     if before and after and state.src[start] == "*":
         for mark in state.delimiters[others:]:
             mark.open |= is_unspaced(before)

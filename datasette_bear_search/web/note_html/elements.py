@@ -123,14 +123,14 @@ def tidy(state: StateCore) -> None:
                 unclosed[tag.name] = unclosed.get(tag.name, 0) + (-1 if tag.is_end else 1)
         begin = [tag is not None and tag.name in _BLOCKS for tag in tags]
         beside = zip(children, [False, *begin], [*begin[1:], False])
-        inline.children = [it for it, *near in beside if it.type not in _BREAKS or not any(near)]
+        inline.children = [it for it, *near in beside if it.type not in BREAKS or not any(near)]
     # Unclosed, they would hide the rest of the note, or move it.
     state.env["closed"] = {name for name, depth in unclosed.items() if not depth}
 
 
 _CLOSED = ("details", "table")
 _BLOCKS = (LINES | TABLES).union(FOLDED) - {"p"}  # an empty line is between paragraphs
-_BREAKS = ("softbreak", "hardbreak")
+BREAKS = ("softbreak", "hardbreak")  # the tokens of line breaks
 
 
 def _read(token: Token) -> Element | None:

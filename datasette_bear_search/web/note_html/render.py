@@ -68,7 +68,7 @@ def render(
     lines_above = _line(body, start)
     page = env["page"]
     headings = _with_anchors(tokens)
-    page.anchors |= _anchors(tokens, headings)
+    page.anchors |= _anchors(tokens)
     page.is_search = bool(passage or words)
     has_passage = False
     if passage and passage[0] < passage[1]:
@@ -147,14 +147,14 @@ def _with_anchors(tokens: Sequence[Token]) -> tuple[Heading, ...]:
     return tuple(headings)
 
 
-def _anchors(tokens: Sequence[Token], headings: Sequence[Heading]) -> dict[str, str]:
+def _anchors(tokens: Sequence[Token]) -> dict[str, str]:
     """Return the places of a note that links may name: its headings, blocks and HTML anchors."""
     found: dict[str, str] = {}
-    own = [token for token in tokens if token.type == "heading_open"]
-    for token, heading in zip(own, headings):
-        for name in (heading.anchor.removeprefix("h-"), (token.meta or {}).get("id")):
-            if name:
-                found.setdefault(anchor_key(name), heading.anchor)
+    for token in tokens:
+        if token.type == "heading_open":
+            anchor = str(token.attrGet("id"))
+            for name in (anchor.removeprefix("h-"), *token.meta.values()):
+                found.setdefault(anchor_key(name), anchor)
     for token in tokens:
         for child in token.children or ():
             if child.type == "block_id":
@@ -168,7 +168,7 @@ def _anchors(tokens: Sequence[Token], headings: Sequence[Heading]) -> dict[str, 
 
 def _without_tag_lines(tokens: Sequence[Token]) -> Iterator[Token]:
     """Yield the tokens without paragraphs of only tags, because tags are shown below the title."""
-    kinds = {"tag", "softbreak", "hardbreak"}
+    kinds = ("tag", *elements.BREAKS)
     number = 0
     while number < len(tokens):
         token = tokens[number]

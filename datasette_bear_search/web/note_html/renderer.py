@@ -133,8 +133,7 @@ class _Renderer(RendererHTML):
         return "".join(parts)
 
     def code_inline(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        code = env["page"].html(tokens[index].content)
-        return f"<code>{code}</code>"
+        return f"<code>{env['page'].html(tokens[index].content)}</code>"
 
     def fence(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         # With a tabindex, the block can be scrolled from the keyboard.
@@ -212,9 +211,8 @@ class _Renderer(RendererHTML):
             address = page.references.note(target)
         if address:
             return _link(address, token.content, page)
-        label, title = token.content, "No note in the index has this title"
-        label = page.html(label)
-        return f'<span class="bear-missing" title="{title}">{label}</span>'
+        title = "No note in the index has this title"
+        return f'<span class="bear-missing" title="{title}">{page.html(token.content)}</span>'
 
     def tag(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         page, token = env["page"], tokens[index]
@@ -227,9 +225,6 @@ class _Renderer(RendererHTML):
 
     def formula(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return formula_html(tokens[index].content)
-
-    def remark(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        return ""
 
     def block_id(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return f'<span id="{heading_anchor("^" + tokens[index].content)}"></span>'
