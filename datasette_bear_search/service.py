@@ -27,10 +27,6 @@ PORT = 8001  # where bear-serve is if nothing else is there
 Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
 
 
-class ServiceError(ForeseenError):
-    """The system refused; the message says what it said."""
-
-
 def _run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
@@ -83,7 +79,7 @@ class Service:
         return kind()
 
     def install(self) -> None:
-        """Start the service, now and at each login, or raise ServiceError."""
+        """Start the service, now and at each login, or raise ForeseenError."""
         try:
             for each in (self.file, self.log):
                 each.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +87,7 @@ class Service:
             if not self.log.exists():
                 self.log.touch(mode=0o600)
         except OSError as error:
-            raise ServiceError(f"{error.filename} can't be written: {error.strerror}.") from None
+            raise ForeseenError(f"{error.filename} can't be written: {error.strerror}.") from None
         if self.platform == "darwin":
             # The legacy "load" reports no errors.
             self.run(["launchctl", "bootout", self._domain(LABEL)])
@@ -163,7 +159,7 @@ class Service:
         if done.returncode:
             why = " ".join((done.stderr or done.stdout or "").split())
             says = why or f"status {done.returncode}"
-            raise ServiceError(f"{shlex.join(arguments)} failed: {says}")
+            raise ForeseenError(f"{shlex.join(arguments)} failed: {says}")
 
     # bear-serve imports this module whenever it starts, so the formats are imported where needed.
 

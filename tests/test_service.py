@@ -18,8 +18,9 @@ from click.testing import CliRunner
 from datasette.cli import cli
 
 from datasette_bear_search import processes, service
+from datasette_bear_search.notes import ForeseenError
 from datasette_bear_search.search.planning import dictionary
-from datasette_bear_search.service import LABEL, NAME, Service, ServiceError
+from datasette_bear_search.service import LABEL, NAME, Service
 from tests.support.bear_database import BearNote
 
 OPTIONS = ('--sidecar=/a "b" 50% $HOME/n.db', "--port=8010")
@@ -108,7 +109,7 @@ def test_a_windows_task_starts_it_at_login_and_again_after_a_failure(tmp_path, m
 @pytest.mark.parametrize("platform", ["darwin", "linux", "win32"])
 def test_what_the_system_says_is_passed_on(tmp_path, platform):
     one, _ = made(platform, tmp_path, status=5, stderr="Bootstrap failed: 5")
-    with pytest.raises(ServiceError, match="failed: Bootstrap failed: 5"):
+    with pytest.raises(ForeseenError, match="failed: Bootstrap failed: 5"):
         one.install()
 
 

@@ -17,7 +17,7 @@ from datasette import Request, Response
 from datasette.app import Datasette
 
 from ..index.config import PLUGIN
-from ..search.redaction import masking
+from ..notes import ForeseenError
 from ..sqlite import sqlite3
 from ..web import hosts as web_hosts
 from ..web import turns
@@ -25,7 +25,7 @@ from ..web.api.openapi import ROUTE
 from ..web.hosts import LOCAL_HOSTS
 from ..web.requests import databases, errors, permissions, responses, settings
 from . import AgentLibrary
-from .server import GREETINGS, SdkMissing, build_server
+from .server import GREETINGS, build_server
 from .tools import TOOLS, read_text
 
 MCP_ROUTE = f"{ROUTE}/mcp"
@@ -78,7 +78,7 @@ async def mcp(datasette: Datasette, request: Request, receive: Any, send: Any) -
     try:
         # In a thread, because its instructions are read from the index.
         server = await asyncio.to_thread(build_server, _library(datasette, database), **options)
-    except (SdkMissing, masking.RedactionMissing) as error:
+    except ForeseenError as error:  # a package is missing
         return refusal(str(error), 404)
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 

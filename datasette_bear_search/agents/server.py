@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from ..embeddings import registry
 from ..index.file import database
-from ..notes import counted, printable, printable_lines
+from ..notes import ForeseenError, counted, printable, printable_lines
 from ..search.redaction import masking
 from ..sqlite import sqlite3
 from . import AgentLibrary, ToolError
@@ -34,7 +34,7 @@ GREETINGS = (b'"initialize"', b'"server/discover"')
 TOP_TAGS = 12
 
 
-class SdkMissing(Exception):
+class SdkMissing(ForeseenError):
     """The SDK isn't installed, or is older than version 2; the message says what to do."""
 
     def __init__(self) -> None:

@@ -195,8 +195,6 @@ def bear_mcp(
         library.reads_sources = True  # the person's own assistant
         with _exit_on_ctrl_c({}, output=2):  # stdout is the protocol's
             mcp_server.serve_stdio(library)
-    except mcp_server.SdkMissing as error:
-        raise click.ClickException(str(error)) from None
     except masking.RedactionMissing as error:
         raise click.ClickException(f"{error}, or use --no-redact") from None
 
@@ -227,7 +225,7 @@ def _check_server(library: AgentLibrary) -> None:
                 masking.require()
         with Library(library.path).open() as connection:
             database.require_current(connection)
-    except (mcp_server.SdkMissing, ForeseenError) as error:
+    except ForeseenError as error:
         raise click.ClickException(f"{advice or 'Nothing was written. '}{error}") from None
     for each in Library(library.path).source_changes().unreadable:
         echo(f"{each.notice} The app may be refused, too. {each.error}", err=True)

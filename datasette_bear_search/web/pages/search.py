@@ -303,16 +303,15 @@ async def _results(
 
 def _why(database: Database, results: Results, title: str) -> str:
     """Return why a note isn't among the results. Only bear-serve's one person learns of sources."""
-    datasette, reads = database.ds, may_save(database)
-    redact = settings.redacts(datasette)
+    library = Library(turns.index_file(database), redact=settings.redacts(database.ds))
     same = SearchRequest(results.plan.query, results.ranking)
-    options: dict[str, Any] = {"reads_sources": reads, "wait": 0, "redact": redact}
+    options: dict[str, Any] = {"reads_sources": may_save(database), "redact": library.redact}
     try:
-        with Library(turns.index_file(database), redact=redact).open() as connection:
-            said = absence.explain(connection, same, title, **options)
+        with library.open() as connection:
+            said = absence.explain(connection, same, title, wait=0, **options)
     except ForeseenError as error:
         said = str(error)
-    return masking.masked(said) if redact else said
+    return library.shown(said)
 
 
 # --- saved searches, for the start page; only in bear-serve
