@@ -22,7 +22,7 @@ from ..index.config import Configuration
 from ..index.file import database
 from ..index.run.report import Failure, Hooks, Report
 from ..index.selection import Selection, select
-from ..notes import counted, time_left
+from ..notes import ForeseenError, counted, time_left
 from ..sources.base import SourceConfig
 from ..sources.records import BODY_FORMATS
 from ..sources.registry import absolute, free_name
@@ -103,17 +103,8 @@ def bear_index(**values: Any) -> None:
         return echo(_trust(library, options))
     known, configured = library.known_sources()
     selection = _select(options, known, configured)
-    failure = index_sources(
-        library,
-        selection,
-        model=options.model,
-        semantic=options.semantic,
-        rebuild=options.rebuild,
-        yes=options.yes,
-        quiet=options.quiet,
-    )
-    if failure:
-        raise click.ClickException(failure)
+    passed_on = ("model", "semantic", "rebuild", "yes", "quiet")
+    index_sources(library, selection, **{name: values[name] for name in passed_on})
 
 
 def _trust(library: Library, options: SimpleNamespace) -> str:
@@ -142,11 +133,11 @@ def index_sources(
     yes: bool = False,
     quiet: bool = False,
     **options: Any,
-) -> str | None:
+) -> None:
     """Bring the index up to date and print the progress.
 
     :param options: of :meth:`.Library.index`
-    :return: why the command fails, if a source can't be read or the named model can't be loaded
+    :raises ForeseenError: if a source can't be read or the named model can't be loaded
     """
     configs, model = selection.read, options.get("model")
     semantic = options.get("semantic")
@@ -200,7 +191,7 @@ def index_sources(
         echo(INDEXING_STOPPED, err=True)
         raise SystemExit(1) from None
     if report.failures and is_single:
-        return report.failures[0].message
+        raise ForeseenError(report.failures[0].message)
     say(*_report_lines(report, time.perf_counter() - started, library.path))
     for kept in report.kept:
         echo(f"{kept.source}: {kept.message}", err=True)
@@ -213,10 +204,11 @@ def index_sources(
     for notice in report.notices:
         if notice != model_failure:
             echo(notice, err=True)
-    if model_failure or not report.failures:
-        return model_failure
-    failed = f"{counted(len(report.failures), 'source')} of {len(configs):,} could not be read."
-    return f"{failed} Their notes in the index stay as they were."
+    if model_failure:
+        raise ForeseenError(model_failure)
+    if report.failures:
+        failed = f"{counted(len(report.failures), 'source')} of {len(configs):,} could not be read."
+        raise ForeseenError(f"{failed} Their notes in the index stay as they were.")
 
 
 def _cost(passages: int, dimension: int, per_second: float) -> str:

@@ -214,10 +214,8 @@ def _offer_to_index(library: Library) -> None:
         f"{counted(each.notes, 'note') if each.notes else 'the notes'} of {each.app}"
         for each in found
     )
-    if not found or not output.agrees(f"Index {' and '.join(names)} now?"):
-        return
-    if failure := index_sources(library, Selection(tuple(each.config for each in found))):
-        raise NotSearched(failure)
+    if found and output.agrees(f"Index {' and '.join(names)} now?"):
+        index_sources(library, Selection(tuple(each.config for each in found)))
 
 
 def _whole_note(library: Library, name: str) -> list[str]:

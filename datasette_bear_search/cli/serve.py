@@ -139,9 +139,7 @@ def bear_demo(port: int | None, no_serve: bool, directory: Path | None) -> None:
     with database.open_for_writing(path) as connection:
         is_current = schema.is_current(connection)
     if no_serve or not is_current:
-        failure = index_sources(Library(path), selection.Selection((source,)))
-        if failure:
-            raise click.ClickException(failure)
+        index_sources(Library(path), selection.Selection((source,)))
     if not no_serve:
         serve(path, port, open_browser=False, settings=OF_ONE_PERSON, source=source)
 
