@@ -21,9 +21,6 @@ from ...sources.new_notes import new_note_urls
 from ..requests.freshness import age
 from .urls import LabeledUrl, Urls
 
-# URL scheme → app, for links that come without an app's name.
-APP_OF_SCHEME = {"bear": "Bear", "obsidian": "Obsidian", "logseq": "Logseq", "slack": "Slack"}
-
 # The icon before the name of a note's source.
 ICONS = {"Bear": "🐻", "Obsidian": "💎", "Logseq": "🪵", "Slack": "💬"}
 ICON = "📄"
@@ -167,7 +164,7 @@ def open_link(url: str | None, app: str = "") -> LabeledUrl | None:
     """Return the link that opens a note in its own app; None if it has no safe one."""
     if url is None or not can_be_opened(url):
         return None
-    app = app or APP_OF_SCHEME.get(scheme_of(url) or "", "")
+    app = app or next((name for name in ICONS if name.lower() == scheme_of(url)), "")
     return LabeledUrl(f"Open in {app}" if app else "Open the original", url)
 
 
