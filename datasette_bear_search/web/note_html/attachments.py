@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from posixpath import basename
 from typing import IO, Any
 from urllib.parse import quote
 
@@ -78,12 +79,12 @@ class NoteFiles:
                 url = databases.url(datasette, f"{FILE_PATH}/{file_id}?v={version}")
                 link = FileLink(url, end in PICTURES)
                 self._links[target] = link
-                self._links.setdefault(_name(place), link)
+                self._links.setdefault(basename(place), link)
 
     def get(self, target: str) -> FileLink | None:
         """Return the file for a link's target: ``files/roof.png``, ``permit.pdf#page=2``."""
         path, _, place = target.partition("#")
-        link = self._links.get(path) or self._links.get(_name(path))
+        link = self._links.get(path) or self._links.get(basename(path))
         if link is None or not place or link.is_picture:
             return link
         return replace(link, url=f"{link.url}#{quote(place, safe='=')}")
@@ -153,7 +154,7 @@ async def file(request: Request, database: Database) -> Response:
     disposition = "inline" if end in TYPES else "attachment"
     headers = {
         "content-length": str(size),
-        "content-disposition": f"{disposition}; filename*=UTF-8''{quote(_name(place), safe='')}",
+        "content-disposition": f"{disposition}; filename*=UTF-8''{quote(basename(place), safe='')}",
         "content-security-policy": _POLICIES.get(end, _SANDBOX),
         "cross-origin-resource-policy": "same-origin",
         "x-content-type-options": "nosniff",
@@ -176,7 +177,3 @@ def _open(config: SourceConfig, place: str) -> tuple[IO[bytes], int]:
     size = stream.seek(0, 2)
     stream.seek(0)
     return stream, size
-
-
-def _name(place: str) -> str:
-    return place.rpartition("/")[2]

@@ -30,12 +30,13 @@ LINES = frozenset(
 )
 # Other elements. A name that is none of all these may be text: List<String>, <your name>.
 _OTHERS = frozenset(
-    "a abbr area audio base bdi bdo big body button canvas caption cite col colgroup data datalist"
-    " dfn dialog embed fieldset font form frame frameset head html iframe img input label legend"
-    " link map marquee math meta meter nobr noscript object optgroup option output param picture"
-    " pre progress q rp rt ruby script select slot small source span style svg table tbody td"
-    " template textarea tfoot th thead time title track var video wbr".split()
+    "a abbr area base bdi bdo big body button canvas caption cite col colgroup data datalist dfn"
+    " dialog embed fieldset font frame frameset head html input label legend link map marquee math"
+    " meta meter nobr noscript object optgroup option output param picture pre progress q rp rt"
+    " ruby script select slot small source span style svg template textarea tfoot time title track"
+    " var wbr".split()
 )
+_KNOWN = _OTHERS.union(KEPT, LINKED, FOLDED, TABLES, LINES)
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w.:-]*)((?:\s[^<>]*|/)?)>")
 _ATTRIBUTE = re.compile(r"""\b([a-z]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
 
@@ -52,8 +53,7 @@ def read(tag: str) -> Element | None:
     if match is None:
         return None
     name, rest = match[2].lower(), match[3]
-    known = name in KEPT or name in _OTHERS or name in LINES or name in FOLDED
-    if not known and not match[1] and "=" not in rest and not rest.endswith("/"):
+    if name not in _KNOWN and not match[1] and "=" not in rest and not rest.endswith("/"):
         return None
     found = _ATTRIBUTE.findall(rest) if "=" in rest else ()
     is_end = bool(match[1]) or (rest.endswith("/") and name in LINES)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape, unescape
+from posixpath import basename
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -195,7 +196,7 @@ class _Renderer(RendererHTML):
 
     def attachment(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         name = tokens[index].content
-        return _file(name, name.rsplit("/", 1)[-1], env["page"])
+        return _file(name, basename(name), env["page"])
 
     def wiki_link(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         page, token = env["page"], tokens[index]
@@ -273,7 +274,7 @@ def _image(source: str, alt: str, page: _Page, kind: str = "image") -> str:
     if scheme_of(source) in ("http", "https"):
         name = f"{kind} from {urlsplit(source).hostname or 'another site'}"
         return _link(source, f"{alt} ({name})" if alt else name, page, "bear-image")
-    name = unquote(source).rsplit("/", 1)[-1] or kind
+    name = basename(unquote(source)) or kind
     if scheme_of(source):
         name = f"{kind} inside of the note"
     return _file(unquote(source), f"{alt} ({name})" if alt and alt != name else name, page)
