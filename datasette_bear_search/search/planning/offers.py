@@ -61,8 +61,6 @@ def find_alternatives(
     offers, notices = [], []
     if (text := repaired(query)) != query.text:
         offers.append(text)
-    elif asked_for := _by_kind(connection, query.text):
-        offers.append(asked_for)
     elif re.search(r"(?i)(^|\s)(sort|order):\w", query.text):
         notices.append("To sort, use Options › Sort by, or sort=.")
     for identifier in query.terms.identifiers:
@@ -103,37 +101,6 @@ def find_alternatives(
 
 
 VALUES_SQL = {"tag": "select distinct folded from tags", "source": "select name from sources"}
-
-
-# What people call the notes of a kind, and words around it that say nothing more. No singulars:
-# "open file vim" isn't about notes with files.
-_KINDS = {
-    "is:todo": "todos to-dos tasks aufgaben",
-    "has:image": "images photos pictures screenshots bilder fotos",
-    "has:file": "files attachments dateien anhänge",
-}
-_KIND_OF = {word: kind for kind, words in _KINDS.items() for word in words.split()}
-_AROUND = frozenset(
-    "a all about alle an any for from in meine meiner mit my notes notizen of offene offenen on"
-    " open tag tagged the to unfinished von with zu".split()
-)
-
-
-def _by_kind(connection: sqlite3.Connection, text: str) -> str | None:
-    """Return the filters that a text asks for with nothing but a kind of notes and tags."""
-    words = [word.strip("?!.,").lower() for word in text.split()]
-    kinds = [_KIND_OF[word] for word in words if word in _KIND_OF]
-    names = [word for word in words if word not in _KIND_OF and word not in _AROUND]
-    if len(kinds) != 1 or len(words) == 1:
-        return None
-    known = [known for (known,) in connection.execute(VALUES_SQL["tag"])] if names else []
-    tags = []
-    for name in names:
-        tag = next((it for it in known if name in (it, it.rsplit("/", 1)[-1])), None)
-        if tag is None or " " in tag:
-            return None
-        tags.append(f"tag:{tag}")
-    return " ".join([*tags, kinds[0]])
 
 
 def contains(connection: sqlite3.Connection, identifier: str) -> bool:

@@ -40,15 +40,6 @@ def datasette(index_notes) -> Datasette:
         ("#nothing cabin", []),
         ("http://cabin.org 12:30", []),
         ("tag:home tag:cabin", []),
-        ("all my open to-dos tagged cabin", ["tag:cabin is:todo"]),
-        ("offene Aufgaben garden?", ["tag:home/garden is:todo"]),
-        ("photos cabin", ["tag:cabin has:image"]),
-        ("open tasks", ["is:todo"]),
-        ("tasks", []),
-        ("open file cabin", []),
-        ("the cabin", []),
-        ("roof tasks", []),
-        ("-tasks cabin", []),
     ],
 )
 async def test_another_text_is_offered(datasette, q, offers):
