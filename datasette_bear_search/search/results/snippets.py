@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from dataclasses import fields, replace
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 
 from ...embeddings.base import Embedder
 from ...notes import ordinal, title_line
@@ -120,36 +121,25 @@ def readable(markdown: str) -> MarkedText:
 
     Items of a list are joined by dots, cells of a table by bars, and its rows by slashes.
     """
-    lines: list[str] = []
-    items: list[str] = []
-    rows: list[str] = []
+    parts: list[tuple[str, str]] = []  # texts, each with what joins it to others of its kind
     code: list[str] | None = None
     for line in without_html(markdown).split("\n"):
-        fence = FENCE.match(line)
-        item = _ITEM.match(line)
-        if code is None and not fence and line.lstrip()[:1] == "|" and line.count("|") > 1:
-            rows.append(_readable_row(line))
-            continue
-        if rows:
-            lines.append(" / ".join(filter(None, rows)))
-            rows = []
-        if item and code is None and not fence:
-            items.append(_item(item) + _readable_line(line[item.end() :]))
-            continue
-        if items and (line.strip() or fence):
-            lines.append(" · ".join(filter(None, items)))
-            items = []
-        if fence:
+        if FENCE.match(line):
             if code is not None:
-                lines.append(_coded("\n".join(code)))
+                parts.append(("\n", _coded("\n".join(code))))
             code = [] if code is None else None
         elif code is not None:
             code.append(line.rstrip())
-        else:
-            lines.append(_readable_line(line))
-    lines += [" · ".join(filter(None, items)), " / ".join(filter(None, rows))]
+        elif line.lstrip()[:1] == "|" and line.count("|") > 1:
+            parts.append((" / ", _readable_row(line)))
+        elif item := _ITEM.match(line):
+            parts.append((" · ", _item(item) + _readable_line(line[item.end() :])))
+        elif line.strip() or (parts and parts[-1][0] == " / "):  # which ends a table, but no list
+            parts.append(("\n", _readable_line(line)))
     if code:
-        lines.append(_coded("\n".join(code)))
+        parts.append(("\n", _coded("\n".join(code))))
+    runs = groupby(parts, key=itemgetter(0))
+    lines = (joint.join(filter(None, (text for _, text in run))) for joint, run in runs)
     return MarkedText.read("\n".join(filter(str.strip, lines)))
 
 
