@@ -38,9 +38,6 @@ _HALF_LINK = re.compile(r"\s*!?\[{1,2}[^\[\]\n]*(?:\]\([^)\s]*)?$")
 _LEFT_OVER = re.compile(r"(?=\s)(?:\s+[-–—·*+>(]|\n[ \t>]*\d{1,9}[.)]|\s\[[ xX]\])*\s*$")
 
 
-# --- the text that a result shows
-
-
 def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
     """Return the results with the text that each shows, and with the query's words marked.
 
@@ -54,26 +51,12 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
         [note for note in found.hits if len(note.around) > SHOWN or may_mark(note, plan)],
         embedder if "semantic" in found.retrievers else None,
     )
-    chosen: list[tuple[FoundNote, MatchedPassage | None, Span | None, MarkedText]] = []
-    texts: list[tuple[str, str | None]] = []
-    for note in found.hits:
-        sentences = scored.get(note.id, [])
-        if items := _items(note, plan):
-            texts += [(items.text, note.language), *_said(note)]
-            passage = note.passage and replace(note.passage, heading=None)
-            chosen.append((note, passage, None, items))
-            continue
-        has_words = not sentences or any(words > IN_PASSAGE_WEIGHT for *_, words in sentences)
-        is_question = plan.shape == "sentence" and is_close(note, plan)
-        if note.keyword_rank and not has_words and not is_question:
-            sentences = []  # only the title or the tags have the words
-        best = sentence_that_stands_out(note, plan, sentences)
-        if best and note.around[best[0]] == "|":  # a table's row, which is shown in its columns
-            best = None
-        text = _shown_text(note, plan, sentences, best)
-        texts += [(text.text, note.language), *_said(note)]
-        place = (best[0] + note.around_start, best[1] + note.around_start) if best else None
-        chosen.append((note, note.passage, place, text))
+    chosen = [(note, *_chosen(note, plan, scored.get(note.id, []))) for note in found.hits]
+    texts = [
+        (said, note.language)
+        for note, _, _, text in chosen
+        for said in (text.text, plain_text(note.title) or note.title, *note.tags)
+    ]
     marked = iter(word_matches.marked(plan, texts))
     hits = (
         Hit(
@@ -91,9 +74,21 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
     return Results(**{**vars(found), "hits": tuple(hits)})
 
 
-def _said(note: FoundNote) -> list[tuple[str, str | None]]:
-    said = (plain_text(note.title) or note.title, *note.tags)
-    return [(each, note.language) for each in said]
+def _chosen(
+    note: FoundNote, planned: Plan, sentences: Sentences
+) -> tuple[MatchedPassage | None, Span | None, MarkedText]:
+    """Return a note's passage, its sentence to mark, and its text."""
+    if items := _items(note, planned):
+        return note.passage and replace(note.passage, heading=None), None, items
+    has_words = not sentences or any(words > IN_PASSAGE_WEIGHT for *_, words in sentences)
+    is_question = planned.shape == "sentence" and is_close(note, planned)
+    if note.keyword_rank and not has_words and not is_question:
+        sentences = []  # only the title or the tags have the words
+    best = sentence_that_stands_out(note, planned, sentences)
+    if best and note.around[best[0]] == "|":  # a table's row, which is shown in its columns
+        best = None
+    place = (best[0] + note.around_start, best[1] + note.around_start) if best else None
+    return note.passage, place, _shown_text(note, planned, sentences, best)
 
 
 def _items(note: FoundNote, planned: Plan) -> MarkedText | None:
