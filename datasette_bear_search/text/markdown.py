@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ..notes import LONGEST_TITLE
-
 # Everything that str.strip() strips: a passage of nothing else would end before it begins.
 _SPACES = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 EMPTY = "\0" + _SPACES
@@ -211,14 +209,6 @@ def _text_of_html(match: re.Match[str]) -> str:
 
 def _without_emphasis(text: str) -> str:
     """Blank emphasis, but keep a star or underscore alone: ``A* search``, ``*args``."""
-    if "*" not in text and "_" not in text:
-        return _EMPHASIS.sub(_blank, text)
-    if len(text) > LONGEST_TITLE:
-        blanked = _EMPHASIS.sub(_blank, text)
-        # That pairs are complete is checked for each mark only where it is quick or they aren't.
-        marks = [text.count(mark) - blanked.count(mark) for mark in "*_"]
-        if not any(count % 2 for count in marks):
-            return blanked
     opened: list[list[int]] = []  # place and length of each mark
     lone: list[list[int]] = []
 
