@@ -102,11 +102,6 @@ class QueryWords:
         """Return whether the word index has a note with any of the terms."""
         if terms.match is None:
             return False
-        with suppress(sqlite3.DatabaseError):
-            for word in () if terms.boolean or terms.phrases else terms.words:
-                # A compound's parts may be apart.
-                if list(map(bool, self._counts(word).values())) == [True]:
-                    return True
         match = languages.in_languages(terms.match, self.languages, self.known_forms(terms))
         return exists(self._connection, match, if_broken=True)
 

@@ -241,15 +241,13 @@ _cached_secrets = lru_cache(CACHED_TEXTS)(_secrets)
 # for marks, Markdown's backslashes, accents of their own.
 _UNSEEN = f"{''.join(CHARACTERS.values())}{INVISIBLE}{JOINERS}{VARIANTS}\u00ad\u0300-\u036f"
 _UNREAD = re.compile(f"[{_UNSEEN}]|\\\\(?=[!-/:-@\\[-`{{-~])")
-_UNREAD_HINT = re.compile(f"[{_UNSEEN}\\\\]")
-_UNREAD_IN_ASCII = re.compile(r"[\\\x00-\x08\x0e-\x1b\x1f\x7f]")  # four times as fast
 
 
 def _without_unread(text: str) -> tuple[str, range | list[int]]:
     """Return the text without such characters, and the old place of each remaining one."""
-    if not (_UNREAD_IN_ASCII if text.isascii() else _UNREAD_HINT).search(text):
-        return text, range(len(text))
     left_out = {match.start() for match in _UNREAD.finditer(text)}
+    if not left_out:
+        return text, range(len(text))
     places = [place for place in range(len(text)) if place not in left_out]
     return "".join(text[place] for place in places), places
 
