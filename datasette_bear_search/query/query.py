@@ -31,8 +31,6 @@ _FTS5_SIGNS = (
     r"|(?<!\S)-?(?:body|attachments):(?=[\w\"(])"
     r"|(?<!\S)\^(?=[\w\"])|(?<=[^\W\d] )\+(?= [^\W\d])"
 )
-# Kinds of tokens that may have blanks.
-_QUOTED = {"phrase", "filter"}
 
 
 @dataclass(frozen=True)
@@ -88,10 +86,10 @@ def parse(
     notices: list[str] = []
     words = text if mode == "like" else re.sub(_FTS5_SIGNS, lambda sign: " " * len(sign[0]), text)
     tokens = tokenize(words)
-    # They may have blanks and parentheses.
+    # They may have blanks and parentheses. So may phrases and filters, which stay as they are.
     for number in re.finditer(f"{fts5.PHONE_NUMBER}|{fts5.GROUPED_NUMBER}", words):
         own = [each for each in tokens if each.start < number.end() and number.start() < each.end]
-        if fts5.is_number(number[0]) and not {each.kind for each in own} & _QUOTED:
+        if fts5.is_number(number[0]) and not {"phrase", "filter"} & {each.kind for each in own}:
             at = tokens.index(own[0])
             tokens[at : at + len(own)] = [Token("word", number[0], *number.span())]
     if words != text:

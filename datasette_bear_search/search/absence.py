@@ -114,8 +114,14 @@ def _about_indexed(
         if response.results.next_offset is None:
             break
     filters = response.results.plan.query.filters
-    if labels := list(_left_out_by(connection, filters, listed)):
-        return f"is indexed, but left out by {', '.join(f'“{label}”' for label in labels)}"
+    labels = []
+    for label, each in _one_by_one(filters):
+        conditions, values = each.conditions()
+        sql = f"select 1 from notes where id in ({listed}) and {' and '.join(conditions)}"
+        if connection.execute(sql, values).fetchone() is None:
+            labels.append(f"“{label}”")
+    if labels:
+        return f"is indexed, but left out by {', '.join(labels)}"
     return by_title or (
         "is indexed, but has none of the words in a form that counts, and isn't close enough in "
         "meaning"
@@ -133,16 +139,8 @@ def _below_threshold(similarity: float | None, threshold: float | None, place: s
     )
 
 
-def _left_out_by(connection: sqlite3.Connection, filters: Filters, listed: str) -> Iterator[str]:
-    """Yield the labels of the filters that none of the notes fits."""
-    for label, each in _one_by_one(filters):
-        conditions, values = each.conditions()
-        sql = f"select 1 from notes where id in ({listed}) and {' and '.join(conditions)}"
-        if conditions and connection.execute(sql, values).fetchone() is None:
-            yield label
-
-
 def _one_by_one(filters: Filters) -> Iterator[tuple[str, Filters]]:
+    """Yield each condition alone, with its label."""
     for row in FILTERS.values():
         for name in row.parameters:
             values = filters.values.get(name, ())

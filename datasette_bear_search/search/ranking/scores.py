@@ -13,7 +13,6 @@ from ...index.file.vectors import unrelated_distance
 from ...sqlite import sqlite3, wrong_argument
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
 
@@ -37,9 +36,6 @@ REGULARIZATION = 0.3
 
 # Matches of parts of words are ranked by age: the newest and the oldest differ by this much.
 RECENCY_WEIGHT = 0.001
-
-
-# --- scores: fusion of ranks, decay by age, feedback and regularization
 
 
 def rrf(*ranks: Any) -> float | None:
@@ -138,7 +134,7 @@ def _refined(
     ids = [row[1] for row in rows]
     exact, blend, dense = numpy.array([row[2:] for row in rows], "f8").T
     vectors = numpy.frombuffer(b"".join(row[0] for row in rows), "<f4").reshape(len(rows), -1)
-    vectors = vectors / _lengths(vectors)[:, None]
+    vectors = vectors / numpy.maximum(numpy.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     first = numpy.lexsort((ids, -blend, -exact))[:FEEDBACK_NOTES]
     ranks = 1 / numpy.arange(1, len(first) + 1, dtype="f4")
     weights = numpy.array([1, *FEEDBACK_WEIGHT * ranks / ranks.sum()])
@@ -173,12 +169,6 @@ def _neighborhood(similarities: NDArray[Any], scores: NDArray[Any]) -> NDArray[A
     totals = weights.sum(axis=1)
     means = (weights * scores[nearest]).sum(axis=1) / numpy.maximum(totals, 1e-12)
     return numpy.where(totals > 0, means, scores)
-
-
-def _lengths(vectors: NDArray[numpy.float32]) -> NDArray[numpy.float32]:
-    import numpy
-
-    return numpy.maximum(numpy.linalg.norm(vectors, axis=-1), 1e-12)
 
 
 def _number(value: Any) -> float | None:
