@@ -6,7 +6,6 @@ Names and text are compared folded: in lower case, without accents, with ASCII's
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -95,10 +94,10 @@ Spans = Iterator[tuple[int, int]]
 
 def named_secrets(text: str) -> Spans:
     """Yield the start and end of each secret. They may overlap."""
-    names = _names_in(text)
-    if not names:
-        return
     folded = _folded(text)
+    names = _names_in(folded)
+    if not any(names.values()):
+        return
     labels: list[tuple[int, bool]] = []
     tables: dict[int, tuple[str, set[int]]] = {}
     for start, end in _passwords(folded, names):
@@ -143,21 +142,15 @@ def _without_accent(match: re.Match[str]) -> str:
     return _NOT_COMPOSED.get(match[0]) or normalize("NFKD", match[0])[0]
 
 
-def _names_in(text: str) -> dict[str, set[str]]:
-    """Return the names in a text, folded, by kind."""
-    lower = _folded(text) if "ｐ" in text else text.replace("İ", "i").lower()
-    found: dict[str, set[str]] = defaultdict(set)
-    for spelling, kind, name in _spellings():
-        if spelling in lower:
-            found[kind].add(name)
-    return found
+def _names_in(folded: str) -> dict[str, set[str]]:
+    """Return the names in a text, by kind."""
+    return {kind: {name for name in some if name in folded} for kind, some in _names().items()}
 
 
 @cache
-def _spellings() -> frozenset[tuple[str, str, str]]:
-    """Return the names as they are written and folded, their kinds, and the folded names."""
-    names = [(kind, name) for kind, some in described()["names"].items() for name in some]
-    return frozenset((each, kind, _folded(it)) for kind, it in names for each in (it, _folded(it)))
+def _names() -> dict[str, set[str]]:
+    """Return the names, folded, by kind."""
+    return {kind: {*map(_folded, some)} for kind, some in described()["names"].items()}
 
 
 @cache
