@@ -118,7 +118,7 @@ def _about_indexed(
     for label, each in _one_by_one(filters):
         conditions, values = each.conditions()
         sql = f"select 1 from notes where id in ({listed}) and {' and '.join(conditions)}"
-        if connection.execute(sql, values).fetchone() is None:
+        if conditions and connection.execute(sql, values).fetchone() is None:
             labels.append(f"“{label}”")
     if labels:
         return f"is indexed, but left out by {', '.join(labels)}"
