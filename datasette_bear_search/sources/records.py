@@ -218,16 +218,10 @@ class JSONFile(Records):
                 except Unreadable as reason:
                     self.skipped.append(f"{key}: {reason}")
                     continue
-                items = [*self._objects(key, loaded)]
-                for item in items:
+                for item in self._objects(key, loaded):
                     item["$file"] = key
-                keys = [_key(_value(item, "key", self.fields["key"])) for item in items]
-                last = {own: place for place, own in enumerate(keys)}
-                for place, (own, item) in enumerate(zip(keys, items)):
-                    # Of those with the same key, only the last one's other fields are needed.
-                    needed = self.fields if last[own] == place else {}
-                    values = {name: _value(item, name, at) for name, at in needed.items()}
-                    yield dict.fromkeys(NEEDED) | values | {"key": own}
+                    values = {name: _value(item, name, at) for name, at in self.fields.items()}
+                    yield dict.fromkeys(NEEDED) | values
 
     def _is_wanted(self, file: File) -> bool:
         return file.suffix in self.suffixes
