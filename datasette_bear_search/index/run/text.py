@@ -44,6 +44,7 @@ class TextRun:
     _kept: dict[str, bytes] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)  # source → its notes before the run
     _missing: dict[str, int] = field(default_factory=dict)  # source → missing notes that stay
+    _has_withdrawn: bool = False  # whether any text was deleted or encrypted
 
     def write(
         self, snapshots: Sequence[Snapshot], remove: Sequence[str] = (), *, tidy: bool = True
@@ -51,18 +52,17 @@ class TextRun:
         started = time.perf_counter()
         counts = self.connection.execute("select source, count(*) from notes group by source")
         self._counts.update(counts)
-        has_withdrawn = self._write_text(snapshots, remove)
+        self._write_text(snapshots, remove)
         for snapshot in snapshots:
-            has_withdrawn |= self._write_rest(snapshot)
-        self._complete_text(optimize=tidy or has_withdrawn)
+            self._write_rest(snapshot)
+        self._complete_text(optimize=tidy or self._has_withdrawn)
         self.report.text_seconds = time.perf_counter() - started
         self.hooks.on_text(self.report)
 
-    def _write_text(self, snapshots: Sequence[Snapshot], remove: Sequence[str]) -> bool:
-        """Write the changes; return whether any text was withdrawn."""
+    def _write_text(self, snapshots: Sequence[Snapshot], remove: Sequence[str] = ()) -> None:
         connection, report = self.connection, self.report
         diffs = [(each, self._without_missing(each, diff(connection, each))) for each in snapshots]
-        has_withdrawn = self._withdraw(diffs, remove)
+        self._withdraw(diffs, remove)
         for snapshot, change in diffs:
             self._write_notes(snapshot.config.name, change)
             report.added += len(change.added)
@@ -73,7 +73,6 @@ class TextRun:
                 sql = "update notes set stamp = ?2 where id = ?1"
                 connection.executemany(sql, change.restamped)
                 self._write_source(snapshot, state=snapshot.state)
-        return has_withdrawn
 
     def _without_missing(self, snapshot: Snapshot, change: Diff) -> Diff:
         """Return the changes without the removal of notes that may be missing by accident."""
@@ -89,20 +88,18 @@ class TextRun:
         removed = {it: key for it, key in change.removed.items() if key not in lost.keys}
         return replace(change, removed=removed)
 
-    def _write_rest(self, first: Snapshot) -> bool:
-        """Write the other parts of a source; return whether any text was withdrawn."""
-        has_withdrawn = False
+    def _write_rest(self, first: Snapshot) -> None:
+        """Write the other parts of a source."""
         if not first.is_last:
             first.notes.clear()  # so that only one part is in memory
         try:
             for snapshot in first.rest:
                 self.hooks.on_read(first.config, snapshot)
-                has_withdrawn |= self._write_text([snapshot], ())
+                self._write_text([snapshot])
                 snapshot.notes.clear()
         except SourceError as error:
             self.report.failures.append(Failure(first.config.name, str(error)))
             self.hooks.on_failure(self.report.failures[-1])
-        return has_withdrawn
 
     def _complete_text(self, *, optimize: bool) -> None:
         """Relate the notes to each other, and remove old words from the word index."""
@@ -124,8 +121,8 @@ class TextRun:
         state = database.read_state(connection)
         report.pending, report.pace = state.pending, state.passages_per_second
 
-    def _withdraw(self, diffs: Sequence[tuple[Snapshot, Diff]], remove: Sequence[str]) -> bool:
-        """First of all, remove text that was deleted or encrypted; return whether any was."""
+    def _withdraw(self, diffs: Sequence[tuple[Snapshot, Diff]], remove: Sequence[str]) -> None:
+        """First of all, remove text that was deleted or encrypted."""
         connection = self.connection
         with transaction(connection):
             _update_words(connection)
@@ -137,15 +134,15 @@ class TextRun:
                     self._kept |= vectors.of_notes(connection, [*change.removed], MAX_KEPT_VECTORS)
                 stored_notes.remove(connection, change.removed)
                 gone += len(change.removed)
-            encrypted = 0
             for snapshot, change in diffs:
                 stored_notes.relink(connection, snapshot.source)
                 locked = [each for each in (*change.changed, *change.moved) if each[1].encrypted]
                 if locked:
                     stored_notes.write(connection, snapshot.config.name, locked)
-                encrypted += len(locked)
+                self._has_withdrawn |= bool(locked)
                 # Without its state, so that the next run reads it again if this one dies too early.
                 self._write_source(snapshot, state="")
+            self._has_withdrawn |= gone > 0
             # Stored in the file, because after a run that dies, the next may find no changes.
             if gone or any(change.changed or change.moved for _, change in diffs):
                 set_meta(connection, old_text_in_fts="yes")
@@ -153,7 +150,6 @@ class TextRun:
                 set_meta(connection, links_to_resolve="yes")
                 mark_changed(connection, restricted.TEXT)
         self.report.removed += gone
-        return gone + encrypted > 0
 
     def _write_source(self, snapshot: Snapshot, *, state: str) -> None:
         read, count = now(), snapshot.count
