@@ -60,19 +60,12 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
         return
     set_meta(connection, passage_settings=settings)
     note_ids = [note_id for (note_id,) in connection.execute("select id from notes")]
-    has_other_lines = bool(note_ids) and not stored.startswith(f"{PASSAGE_VERSION}/")
-    if has_other_lines:
+    if note_ids and not stored.startswith(f"{PASSAGE_VERSION}/"):  # their lines may be others now
         set_meta(connection, links_to_resolve="yes")
-    _cut_again(connection, note_ids, shared_lines(connection), with_lines=has_other_lines)
+    _cut_again(connection, note_ids, shared_lines(connection))
 
 
-def _cut_again(
-    connection: sqlite3.Connection,
-    note_ids: Sequence[int],
-    shared: Set[int],
-    *,
-    with_lines: bool = False,
-) -> None:
+def _cut_again(connection: sqlite3.Connection, note_ids: Sequence[int], shared: Set[int]) -> None:
     tokens = max_tokens(connection)
     sql = "select id, title, body from notes where id in (select value from json_each(?))"
     rows, lines, characters = {}, [], 0
@@ -80,8 +73,7 @@ def _cut_again(
     for note_id, title, body in found:
         whole = passages(title, body, max_tokens=tokens)
         rows[note_id] = passage_rows(whole, shared, body)
-        if with_lines:
-            lines.append((note_id, line_hashes(title, whole[:MAX_TEMPLATE])))
+        lines.append((note_id, line_hashes(title, whole[:MAX_TEMPLATE])))
         characters += len(body)
         if len(rows) == _NOTES_AT_A_TIME or characters >= _CHARACTERS_AT_A_TIME:
             write_lines(connection, lines)
