@@ -34,6 +34,7 @@ from ..file import database, schema
 from ..file import notes as stored_notes
 from ..file.notes import StoredNote
 from ..file.sources import StoredSource
+from .report import Failure
 
 # Bytes of text to keep in memory. A source with more text is read in parts.
 MOST_TEXT = 64 * 1024 * 1024
@@ -241,30 +242,20 @@ def _yes(connection: sqlite3.Connection, options: str) -> str:
     return command.replace("bear-index", f"bear-index --yes {options}", 1)
 
 
-@dataclass(frozen=True)
-class Missing:
-    """Notes that are gone from a source, but perhaps only for now."""
-
-    keys: Set[str] = frozenset()
-    says: str = ""  # for people; "" if there are none
-    since: int | None = None  # when a reading first missed them, if another one settles it
-
-
 def missing(
     connection: sqlite3.Connection,
     snapshot: Snapshot,
     gone: Collection[str],
     known: int,
     stored: StoredSource,
-) -> Missing:
-    """Return which of the notes that are gone from a source may be missing by accident.
+) -> tuple[Set[str], Failure]:
+    """Return which of the notes that are gone from a source may be missing by accident, and why.
 
     :param gone: their keys
     :param known: how many notes of the source the index has
     """
-    if not stored.config.reads_as(snapshot.config):  # a person wants to have other notes indexed
-        return Missing()
-    gone = {*gone} - snapshot.left_out
+    # Otherwise, a person wants to have other notes indexed.
+    gone = {*gone} - snapshot.left_out if stored.config.reads_as(snapshot.config) else set()
     unreachable: dict[str, str] = {}  # note → folder
     sudden: set[str] = set()
     for folder, changed in getattr(snapshot.source, "empty_folders", {}).items():
@@ -298,13 +289,14 @@ def missing(
             f" {snapshot.config.location}; they stay searchable until another reading, some minutes"
             f" later, misses them, too, {confirm}"
         )
-    return Missing(unreachable.keys() | sudden, ". ".join(says), since if sudden else None)
+    failure = Failure(snapshot.config.name, ". ".join(says), since if sudden else None)
+    return unreachable.keys() | sudden, failure
 
 
 def missing_in_rebuild(
     connection: sqlite3.Connection, last: Snapshot, stored: StoredSource
-) -> Missing:
-    """Return which notes a rebuild would lose. Raise SourceError if some can't be read now.
+) -> Failure | None:
+    """Return why a rebuild would lose notes, or None. Raise SourceError if some can't be read now.
 
     :param last: the last part of the source
     """
@@ -317,7 +309,8 @@ def missing_in_rebuild(
     known, seen = stored_notes.known_keys(connection, last.config.name), last.keys
     # Any of the new notes may be a moved one.
     gone = sorted(known - seen)[len(seen - known) :]
-    return missing(connection, last, gone, len(known), stored)
+    keys, failure = missing(connection, last, gone, len(known), stored)
+    return failure if keys else None
 
 
 def diff(connection: sqlite3.Connection, snapshot: Snapshot) -> Diff:

@@ -304,8 +304,8 @@ def _read_all(
             snapshot, failure = read_it(), None
             if rebuild and connection and snapshot:  # after the index is emptied is too late
                 [last] = deque(chain([snapshot], snapshot.rest), maxlen=1)
-                if known and not yes and (lost := missing_in_rebuild(connection, last, known)).keys:
-                    failure = Failure(config.name, lost.says, lost.since)
+                if known and not yes:
+                    failure = missing_in_rebuild(connection, last, known)
                 snapshot = snapshot if snapshot.is_last else read_it()
         except SourceError as error:
             failure = Failure(config.name, str(error))

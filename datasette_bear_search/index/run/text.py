@@ -80,12 +80,12 @@ class TextRun:
         if not change.removed or name not in self.stored:
             return change
         gone, known = change.removed.values(), self._counts.get(name, 0)
-        lost = missing(self.connection, snapshot, gone, known, self.stored[name])
-        if not lost.keys:
+        keys, failure = missing(self.connection, snapshot, gone, known, self.stored[name])
+        if not keys:
             return change
-        self.report.kept.append(Failure(name, lost.says, lost.since))
-        self._missing[name] = len(lost.keys)
-        removed = {it: key for it, key in change.removed.items() if key not in lost.keys}
+        self.report.kept.append(failure)
+        self._missing[name] = len(keys)
+        removed = {it: key for it, key in change.removed.items() if key not in keys}
         return replace(change, removed=removed)
 
     def _write_rest(self, first: Snapshot) -> None:
