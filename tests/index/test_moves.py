@@ -15,8 +15,8 @@ from datasette.cli import cli
 
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.index.file import database, nearest
-from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.index.file import passages as stored_passages
+from datasette_bear_search.index.run import language_detection
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.index_files import rows
 from tests.support.note_folders import vault, write_files
@@ -76,9 +76,9 @@ def test_notes_that_link_into_a_renamed_folder_are_not_cut_anew(
     run(folder)
     links = "select note_id, target_id from links order by 1, 2"
     linked, text = select(links), select("select * from passages join _lines using (note_id)")
-    for made_of_text in ("passages", "detect", "line_hashes"):
-        for module in (stored_notes, stored_passages):
-            monkeypatch.setattr(module, made_of_text, None, raising=False)
+    for made_of_text in ("passages", "line_hashes"):
+        monkeypatch.setattr(stored_passages, made_of_text, None)
+    monkeypatch.setattr(language_detection, "_language", None)
     (folder / "a").rename(folder / "c")
     assert "0 notes added, 0 changed, 2 moved" in run()
     assert select(links) == linked

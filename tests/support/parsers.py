@@ -257,10 +257,6 @@ def _shown(body: str) -> None:
     snippets.shortened(marked, 300)
 
 
-def _note_rows(body: str) -> None:
-    notes.note_rows("notes", [Note("a", body, body, attachments=body)], 256)
-
-
 @cache
 def _connection() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None)
@@ -371,7 +367,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
         records._tags("[" + body),
         records._text(body),
     ),
-    "rows": _note_rows,
+    "row": lambda body: notes.row_values("notes", Note("a", body, body, attachments=body)),
     "index": _stored,
     "section": _section,
     "query": _query,

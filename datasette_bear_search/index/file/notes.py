@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from itertools import count
 from operator import attrgetter
@@ -13,20 +13,10 @@ from ...notes import Link, LinkedFile, Note, Tag, files_of, fold_tag, text_hash
 from ...sources.base import Source, SourceConfig
 from ...sqlite import IGNORE, Value, insert_rows, sqlite3
 from ...text.markdown import breaks_are_soft
-from ..run.chunking import Passage, line_hashes, passages
 from ..run.language_detection import detect
 from . import nearest, schema
 from .metadata import LANGUAGES, get_number, json_value, set_meta
-from .passages import (
-    MAX_TEMPLATE,
-    max_tokens,
-    passage_rows,
-    remove_passages,
-    replace_passages,
-    share_lines,
-    shared_lines,
-    write_lines,
-)
+from .passages import cut, remove_passages, share_lines
 from .spellings import update_spellings
 
 # Key in meta: the highest id that a note has had.
@@ -51,39 +41,14 @@ _json = json.JSONEncoder(ensure_ascii=False).encode  # dumps() would create one 
 _STORED = f"select {', '.join(COLUMNS)} from notes where id = ?"
 
 
-class NoteRows(NamedTuple):
-    note: Note
-    values: dict[str, Value]  # of COLUMNS; without the language if the text is the same
-    # Derived from title and body; None if neither has changed.
-    cut: Sequence[Passage] | None = None
-    lines: Collection[int] = ()  # hashes
-
-
-def note_rows(source_name: str, notes: Sequence[Note], max_tokens: int | None) -> list[NoteRows]:
-    """Return notes as rows.
-
-    :param max_tokens: tokens that a passage may have; None if neither titles nor bodies changed
-    """
-    values = [_values(source_name, note) for note in notes]
-    if max_tokens is None or not notes:
-        return [*map(NoteRows, notes, values)]
-    # One step for all notes, then the next: what a step needs stays in the processor's caches, by
-    # which all of this takes a fifth less time.
-    for each, language in zip(values, detect([f"{it.title}\n{it.body}" for it in notes])):
-        each["language"] = language
-    cut = [passages(note.title, note.body, max_tokens=max_tokens) for note in notes]
-    lines = [line_hashes(note.title, it[:MAX_TEMPLATE]) for note, it in zip(notes, cut)]
-    return [*map(NoteRows, notes, values, cut, lines)]
-
-
-def _values(source_name: str, note: Note) -> dict[str, Value]:
+def row_values(source_name: str, note: Note) -> tuple[Value, ...]:
+    """Return a note as a row of COLUMNS, without its language."""
     tags = _json([tag.name for tag in note.tags])
     hashes = note.fingerprint(), text_hash(note.title, note.body)
     names = _json(note.attachment_names)
     has_link = bool(note.links) or "://" in note.body
     is_soft = breaks_are_soft(note.body, by_default=note.soft_breaks)
-    fields = (*_field_values(note), names, has_link, is_soft, tags, source_name, *hashes)
-    return dict(zip(COLUMNS, fields))
+    return (*_field_values(note), names, has_link, is_soft, tags, source_name, *hashes)
 
 
 class StoredNote(NamedTuple):
@@ -201,30 +166,23 @@ def write(
         is_same = stored.get(note_id, ())[:2] == (note.title, note.body)
         (same_text if is_same else new_text).append((note_id, note))
     set_meta(connection, **{LAST_ID: next(new_ids) - 1})
-    made: list[tuple[int, NoteRows]] = []
-    for some, tokens in ((same_text, None), (new_text, max_tokens(connection))):
-        items = note_rows(source_name, [note for _, note in some], tokens)
-        made += [(note_id, item) for (note_id, _), item in zip(some, items)]
-    rows = []
-    for note_id, item in made:
-        if item.cut is None:
-            item.values["language"] = stored[note_id][2]
-        rows.append((note_id, *item.values.values()))
+    written = [*same_text, *new_text]
+    # One step for all notes, then the next: what a step needs stays in the processor's caches, by
+    # which all of this takes a fifth less time.
+    languages = [stored[note_id][2] for note_id, _ in same_text]
+    languages += detect([f"{note.title}\n{note.body}" for _, note in new_text])
+    rows = [
+        (note_id, *row_values(source_name, note), language)
+        for (note_id, note), language in zip(written, languages)
+    ]
     changes = ", ".join(f"{column} = excluded.{column}" for column in COLUMNS)
     conflict = f"on conflict (id) do update set {changes}"
     insert_rows(connection, "notes", ("id", *COLUMNS), rows, conflict)
-    shared = shared_lines(connection)
-    cut = {
-        note_id: passage_rows(item.cut, shared, item.note.body)
-        for note_id, item in made
-        if item.cut is not None
-    }
-    replace_passages(connection, cut)
-    write_lines(connection, [(note_id, item.lines) for note_id, item in made if note_id in cut])
+    cut(connection, [(note_id, note.title, note.body) for note_id, note in new_text])
     for table in ("note_tags", "links", schema.FILES):
         sql = f"delete from {table} where note_id in (select value from json_each(?))"
         connection.execute(sql, [_json([*stored])])
-    _write_relations(connection, [(note_id, item.note) for note_id, item in made])
+    _write_relations(connection, written)
 
 
 def remove(connection: sqlite3.Connection, note_ids: Iterable[int]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import string
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, TypeVar
 
 from ...sqlite import insert_rows, sqlite3
 from ..run.chunking import MAX_TOKENS, Passage, line_hashes, passages, without_shared
@@ -14,10 +14,12 @@ from . import vectors
 from .metadata import get_meta, number, set_meta
 from .schema import EMPTY, LINES, MAX_EMBEDDED, OVER_LIMIT, PENDING, SHARED_LINES
 
+T = TypeVar("T")
 # Increase it when passages are cut or cleaned differently, so that every note is cut again.
 PASSAGE_VERSION = 3
-# Characters, and notes, whose passages are made again in one step, so that memory suffices.
-_CHARACTERS_AT_A_TIME, _NOTES_AT_A_TIME = 4_000_000, 250
+# Characters in one step, few enough that no search waits long for the lock and memory suffices; and
+# notes whose passages are made again in one.
+MAX_CHARACTERS, _NOTES_AT_A_TIME = 4_000_000, 250
 
 
 # Position, heading, start, length, kind of text, line, text, content hash, state of the vector.
@@ -62,25 +64,41 @@ def update_passages(connection: sqlite3.Connection, model_tokens: int | None = N
     note_ids = [note_id for (note_id,) in connection.execute("select id from notes")]
     if note_ids and not stored.startswith(f"{PASSAGE_VERSION}/"):  # their lines may be others now
         set_meta(connection, links_to_resolve="yes")
-    _cut_again(connection, note_ids, shared_lines(connection))
+    _cut_again(connection, note_ids)
 
 
-def _cut_again(connection: sqlite3.Connection, note_ids: Sequence[int], shared: Set[int]) -> None:
-    tokens = max_tokens(connection)
+def _cut_again(connection: sqlite3.Connection, note_ids: Sequence[int]) -> None:
     sql = "select id, title, body from notes where id in (select value from json_each(?))"
-    rows, lines, characters = {}, [], 0
     found = connection.execute(sql, [json.dumps(note_ids)])
-    for note_id, title, body in found:
-        whole = passages(title, body, max_tokens=tokens)
-        rows[note_id] = passage_rows(whole, shared, body)
-        lines.append((note_id, line_hashes(title, whole[:MAX_TEMPLATE])))
-        characters += len(body)
-        if len(rows) == _NOTES_AT_A_TIME or characters >= _CHARACTERS_AT_A_TIME:
-            write_lines(connection, lines)
-            replace_passages(connection, rows)
-            rows, lines, characters = {}, [], 0
-    write_lines(connection, lines)
+    for some in batches(found, _NOTES_AT_A_TIME, lambda note: len(note[2])):
+        cut(connection, some)
+
+
+def cut(connection: sqlite3.Connection, notes: Sequence[tuple[int, str, str]]) -> None:
+    """Store the passages of notes, given by id, title and body, and the hashes of their lines."""
+    tokens, shared = max_tokens(connection), shared_lines(connection)
+    whole = [passages(title, body, max_tokens=tokens) for _, title, body in notes]
+    made = [*zip(notes, whole)]
+    rows = {note_id: passage_rows(each, shared, body) for (note_id, _, body), each in made}
     replace_passages(connection, rows)
+    hashes = [(it, line_hashes(title, each[:MAX_TEMPLATE])) for (it, title, _), each in made]
+    lines = [(note_id, array("q", each).tobytes()) for note_id, each in hashes]
+    change = "on conflict (note_id) do update set hashes = excluded.hashes"
+    insert_rows(connection, LINES, ("note_id", "hashes"), lines, change)
+
+
+def batches(items: Iterable[T], most: int, size: Callable[[T], int]) -> Iterator[list[T]]:
+    """Yield items in batches of at most so many, and of about MAX_CHARACTERS."""
+    batch: list[T] = []
+    characters = 0
+    for item in items:
+        batch.append(item)
+        characters += size(item)
+        if len(batch) == most or characters >= MAX_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
 
 
 def passage_rows(whole: Sequence[Passage], shared: Set[int], body: str) -> list[PassageRow]:
@@ -158,20 +176,12 @@ def share_lines(connection: sqlite3.Connection) -> None:
     connection.execute(f"delete from {SHARED_LINES}")
     insert_rows(connection, SHARED_LINES, ("hash",), [(line,) for line in shared])
     stale = note_ids[numpy.isin(lines, [*known ^ shared])]
-    _cut_again(connection, sorted({*stale.tolist()}), shared)
+    _cut_again(connection, sorted({*stale.tolist()}))
 
 
 def shared_lines(connection: sqlite3.Connection) -> set[int]:
     """Return the hashes of the lines that many notes share."""
     return {line for (line,) in connection.execute(f"select hash from {SHARED_LINES}")}
-
-
-def write_lines(
-    connection: sqlite3.Connection, lines: Iterable[tuple[int, Collection[int]]]
-) -> None:
-    rows = [(note_id, array("q", hashes).tobytes()) for note_id, hashes in lines]
-    change = "on conflict (note_id) do update set hashes = excluded.hashes"
-    insert_rows(connection, LINES, ("note_id", "hashes"), rows, change)
 
 
 # The cast and the condition matter only in a damaged file.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import chain
 
-from ...notes import Note
 from ...sources.base import SourceError
 from ...sqlite import sqlite3
 from ...text.languages import words_version
@@ -23,10 +22,8 @@ from ..file.spellings import update_spellings
 from .changes import Diff, Snapshot, diff, missing, reader_version
 from .report import Failure, Hooks, Report
 
-# Maximum notes in a transaction, and characters in them: few enough that no search waits long for
-# the lock and memory suffices, but enough that commits cost little.
+# Maximum notes in a transaction: enough that commits cost little.
 NOTES_PER_COMMIT = 10_000
-CHARACTERS_PER_COMMIT = 4_000_000
 # Vectors of removed passages to keep in memory, in case another note has the same text: 30 MB.
 MAX_KEPT_VECTORS = 20_000
 
@@ -172,8 +169,10 @@ class TextRun:
         added = ((None, note) for note in change.added)
         # Encrypted notes have already been written.
         changed = (pair for pair in (*change.changed, *change.moved) if not pair[1].encrypted)
-        for batch in _commits(
-            chain(added, changed), self.hooks.notes_per_commit or NOTES_PER_COMMIT
+        most = self.hooks.notes_per_commit or NOTES_PER_COMMIT
+        pairs = chain(added, changed)
+        for batch in stored_passages.batches(
+            pairs, most, lambda pair: len(pair[1].body) + len(pair[1].attachments)
         ):
             with transaction(connection):
                 stored_notes.write(connection, source_name, batch, self.known_ids)
@@ -190,20 +189,6 @@ def _update_words(connection: sqlite3.Connection) -> None:
         schema.refill_words(connection)
         update_spellings(connection)
         set_meta(connection, words_version=version)
-
-
-def _commits(
-    notes: Iterable[tuple[int | None, Note]], most: int
-) -> Iterator[list[tuple[int | None, Note]]]:
-    batch, characters = [], 0
-    for note_id, note in notes:
-        batch.append((note_id, note))
-        characters += len(note.body) + len(note.attachments)
-        if len(batch) == most or characters >= CHARACTERS_PER_COMMIT:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
 
 
 def now(timespec: str = "seconds") -> str:

@@ -54,7 +54,7 @@ def test_a_day_is_like_the_note_on_its_topic_not_like_every_other_day(index_note
 
 def test_notes_that_are_cut_again_are_not_all_in_memory(index_notes, monkeypatch):
     seen, replace = [], stored_passages.replace_passages
-    monkeypatch.setattr(stored_passages, "_CHARACTERS_AT_A_TIME", 1.5 * len(DAYS[0].text))
+    monkeypatch.setattr(stored_passages, "MAX_CHARACTERS", 1.5 * len(DAYS[0].text))
     monkeypatch.setattr(
         stored_passages, "replace_passages", lambda db, rows: seen.append(rows) or replace(db, rows)
     )

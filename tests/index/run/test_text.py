@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from datasette_bear_search.index.file import database, sources
+from datasette_bear_search.index.file import database, passages, sources
 from datasette_bear_search.index.file import notes as stored_notes
 from datasette_bear_search.index.run import changes, indexer
 from datasette_bear_search.index.run import text as text_run
@@ -83,7 +83,7 @@ def test_several_batches_give_the_same_index_as_one(tmp_path, config, monkeypatc
 
 
 def test_a_long_note_ends_its_batch(tmp_path, config, monkeypatch):
-    monkeypatch.setattr(text_run, "CHARACTERS_PER_COMMIT", 1)
+    monkeypatch.setattr(passages, "MAX_CHARACTERS", 1)
     sizes = []
     write = stored_notes.write
     monkeypatch.setattr(
@@ -109,7 +109,7 @@ def test_between_commits_others_may_write_and_find_what_is_there(tmp_path, confi
     assert found == [*range(2, NUMBER, 2), NUMBER]
 
 
-@pytest.mark.parametrize(("where", "call"), [("write", 3), ("passage_rows", 4)])
+@pytest.mark.parametrize(("where", "call"), [("write", 3), ("cut", 2)])
 def test_a_run_that_dies_between_batches_is_completed_by_the_next(
     tmp_path, config, small_batches, monkeypatch, where, call
 ):
