@@ -49,12 +49,8 @@ class Collection:
         for query_id, text in self.queries.items():
             grades = {ids[key]: grade for key, grade in self.qrels.get(query_id, {}).items()}
             queries.append(JudgedQuery(query_id, text, grades))
-        judged = answered(self.name, queries)
-        if not judged.queries:
-            raise EvaluationError(
-                f"{self.folder / QRELS} has no answer to any of the queries in {QUERIES}."
-            )
-        return judged
+        if_none = f"{self.folder / QRELS} has no answer to any of the queries in {QUERIES}."
+        return answered(self.name, queries, if_none)
 
 
 class Corpus(FileSource):

@@ -30,9 +30,11 @@ class QuerySet:
     left_out: int = 0  # queries without a known answer
 
 
-def answered(name: str, queries: Sequence[JudgedQuery]) -> QuerySet:
-    """Return a set of the queries that have an answer, which may be empty."""
+def answered(name: str, queries: Sequence[JudgedQuery], if_none: str) -> QuerySet:
+    """Return a set of the queries that have an answer, or raise EvaluationError(if_none)."""
     kept = tuple(query for query in queries if max(query.grades.values(), default=0) > 0)
+    if not kept:
+        raise EvaluationError(if_none)
     return QuerySet(name, kept, len(queries) - len(kept))
 
 
@@ -86,11 +88,9 @@ def judged_queries(connection: sqlite3.Connection) -> QuerySet:
         if note_id is not None:
             known[note_id] = grade
     queries = [JudgedQuery(query, query, known) for query, known in grades_by_query.items()]
-    judged = answered("Your judgments", queries)
-    if not judged.queries:
-        raise EvaluationError(
-            "You haven't judged any results, so there is nothing to measure. Open the search page "
-            "with: datasette bear-serve. Turn on “Rate results” in its options, search as usual, "
-            "and click “Right note” below the note that you were looking for."
-        )
-    return judged
+    if_none = (
+        "You haven't judged any results, so there is nothing to measure. Open the search page "
+        "with: datasette bear-serve. Turn on “Rate results” in its options, search as usual, "
+        "and click “Right note” below the note that you were looking for."
+    )
+    return answered("Your judgments", queries, if_none)
