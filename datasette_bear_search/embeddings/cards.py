@@ -25,10 +25,11 @@ def languages(name: str) -> frozenset[str] | None:
 
     :param name: the model's name, also with what a person chose about it
     """
-    folder = _folder(name)
+    plain, _ = split_name(name)
+    folder = files.model_folder(name) or files.model_folder(plain)
     if folder and (declared := _languages(_card(folder))):
         return declared
-    lower = f"{split_name(name)[0].lower()}:"
+    lower = f"{plain.lower()}:"
     # Parts of names of models whose cards aren't here, such as those on a server.
     for language, parts in _table("languages.txt").items():  # the first one counts
         if any(part in lower for part in parts.split()):
@@ -69,13 +70,6 @@ def names(folder: Path) -> Iterator[str]:
         yield str(json.loads((folder / "config.json").read_bytes()).get("_name_or_path"))
     made_from = _setting(card, "base_model")
     yield from map(str, made_from if isinstance(made_from, list) else [made_from])
-
-
-def _folder(name: str) -> Path | None:
-    """Return the folder of a model that isn't on a server."""
-    plain, _ = split_name(name)
-    is_served = plain.partition(":")[0] in ("ollama", "openai", "llm")
-    return None if is_served else files.model_folder(name) or files.model_folder(plain)
 
 
 def _card(folder: Path) -> str:
