@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 from urllib.parse import quote
 
-from ..notes import ForeseenError
+from ..notes import ForeseenError, short_title
 from .prompts import Prompts
 from .safetensors import as_float32
 
@@ -362,9 +362,7 @@ def without_surrogates(text: str) -> str:
 def first_line(error: Exception) -> str:
     """Return the first line of an exception's message, short enough for a sentence."""
     line, *_ = str(error).strip().splitlines() or [type(error).__name__]
-    if len(line) <= 200:
-        return line.rstrip(".")
-    return f"{line[:200].rpartition(' ')[0] or line[:200]} …"
+    return short_title(line, 200).rstrip(".")
 
 
 @contextmanager
