@@ -46,17 +46,12 @@ def max_tokens(connection: sqlite3.Connection) -> int:
     return int(number(tokens or str(MAX_TOKENS)))
 
 
-def wanted_tokens(model_tokens: int) -> int:
-    """Return the maximum number of tokens in passages for a model that reads so many."""
-    return min(MAX_TOKENS, model_tokens)
-
-
 def update_passages(connection: sqlite3.Connection, model_tokens: int | None = None) -> None:
     """Cut all notes again if their passages were made by other rules or for another model.
 
     :param model_tokens: the model's maximum number of tokens; None keeps the stored number
     """
-    tokens = max_tokens(connection) if model_tokens is None else wanted_tokens(model_tokens)
+    tokens = max_tokens(connection) if model_tokens is None else min(MAX_TOKENS, model_tokens)
     stored, settings = get_meta(connection, "passage_settings") or "", f"{PASSAGE_VERSION}/{tokens}"
     if stored == settings:
         return

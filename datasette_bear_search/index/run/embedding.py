@@ -15,7 +15,7 @@ from ..file.database import transaction
 from ..file.metadata import NEXT_FINGERPRINT, NEXT_MODEL, get_meta, mark_changed, set_meta
 from ..file.schema import PENDING
 from . import calibration
-from .chunking import passages, without_shared
+from .chunking import MAX_TOKENS, passages, without_shared
 from .report import Hooks, Report
 
 # Passages in a transaction: some seconds of work on a slow machine, the most that a kill can lose.
@@ -172,7 +172,7 @@ class VectorRun:
 def keeps_vectors(connection: sqlite3.Connection, embedder: Embedder) -> bool:
     """Return whether searches use the present vectors until all of another model are made."""
     # A model that reads less gets other passages, and they have no vectors yet.
-    tokens = stored_passages.wanted_tokens(embedder.max_tokens)
+    tokens = min(MAX_TOKENS, embedder.max_tokens)
     has_vectors = database.read_state(connection).has_vectors
     return has_vectors and tokens == stored_passages.max_tokens(connection)
 
