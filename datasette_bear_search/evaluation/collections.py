@@ -58,10 +58,6 @@ class Corpus(FileSource):
 
     default_name = "collection"
 
-    @classmethod
-    def reads(cls, location: str) -> bool:
-        return Path(location).name == CORPUS
-
     def read(self, *, include_trashed: bool = False) -> list[Note]:
         notes = []
         for key, record in _records(self.path, "document").items():

@@ -75,10 +75,6 @@ class Records(FileSource):
         self.format, self.timezone, self.epoch = format, timezone, EPOCHS[epoch]
         self._settings: tuple[object, ...] = (format, self.epoch, timezone)
 
-    @classmethod
-    def reads(cls, location: str) -> bool:
-        return False  # only the configuration says which rows or objects are notes
-
     def state(self) -> str:
         return f"{super().state()} {digest(self._settings, size=8)}"
 

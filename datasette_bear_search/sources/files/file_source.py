@@ -42,6 +42,10 @@ class FileSource:
         # (place, stamp) of a PDF → the name and text of each page, if the index has them.
         self.known_pages: Callable[[str, str], list[tuple[str, str]] | None] = lambda *file: None
 
+    @classmethod
+    def reads(cls, location: str) -> bool:
+        return False  # a source of this kind has to be configured as one
+
     def state(self) -> str:
         if not os.path.isdir(self.path):
             return file_state(self.path)
