@@ -118,9 +118,8 @@ def read(
         fingerprints = {key: note.fingerprint for key, note in known.items()}
         source = _IndexedSource(whole, stored, hidden)
         snapshots.append(changes.read(source, config, fingerprints, fingerprints=fingerprints))
-    return snapshots, [
-        name for name in stored_sources.read_sources(connection) if name not in sources
-    ]
+    gone = stored_sources.read_sources(connection).keys() - sources.keys()
+    return snapshots, sorted(gone)
 
 
 def copy_vectors(whole: sqlite3.Connection, connection: sqlite3.Connection) -> int:

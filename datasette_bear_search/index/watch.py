@@ -97,11 +97,8 @@ class Watcher:
         task: Task,
         tell: Callable[[Activity], None] = lambda activity: None,
         get_model: Callable[[str], Embedder] = registry.get_embedder,
-        on_commit: Callable[[], object] = lambda: None,
+        on_commit: Callable[[], object] = lambda: None,  # after each that writes notes
     ) -> None:
-        """
-        :param on_commit: called after each transaction that writes notes
-        """
         self._path = path
         self._configs = {config.name: config for config in task.configs}
         self._get_model, self._fallback = get_model, task.fallback

@@ -170,8 +170,7 @@ def is_locked(path: Path, *, wait: float = LOCK_SECONDS) -> bool:
     """Return whether another program's lock prevents reading the file, for ``wait`` seconds."""
     if path.is_file():
         try:
-            with closing(_open_read_only(path, timeout=wait)) as connection:
-                connection.execute("pragma application_id").fetchone()
+            application_id(path, wait)
         except sqlite3.Error as error:
             return "locked" in str(error)
     return False
@@ -381,11 +380,11 @@ def is_half_committed(path: Path) -> bool:
     return False
 
 
-def application_id(path: Path) -> int:
+def application_id(path: Path, wait: float = READ_BUSY_SECONDS) -> int:
     """Return the number by which a file says whose it is, even if its schema is damaged."""
     # SQLite reads it, not open(): closing a file releases all locks that this process holds on it,
     # including those of a search in another thread.
-    with closing(_open_read_only(path)) as connection:
+    with closing(_open_read_only(path, wait)) as connection:
         return int(connection.execute("pragma application_id").fetchone()[0])
 
 
