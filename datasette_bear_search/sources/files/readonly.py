@@ -131,7 +131,10 @@ def _opened(file: Path, owner: Owner, cleanup: ExitStack) -> sqlite3.Connection:
     # In WAL mode, SQLite creates missing -wal and -shm files even to read. If both exist, it can be
     # told not to write to them.
     if os.path.exists(_beside(file, "-wal")) and os.path.exists(_beside(file, "-shm")):
-        return connect(file, "mode=ro&readonly_shm=1")
+        db = connect(file, "mode=ro&readonly_shm=1")
+        with suppress(sqlite3.OperationalError):  # if the program is only just writing -shm
+            db.execute("select count(*) from sqlite_master").fetchall()
+            return db
     folder = cleanup.enter_context(
         tempfile.TemporaryDirectory(prefix=COPIES, ignore_cleanup_errors=True)
     )

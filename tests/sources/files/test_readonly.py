@@ -120,6 +120,16 @@ def test_a_library_with_a_log_that_a_crash_left_is_read_with_what_is_in_the_log(
         assert "Late" in read_notes(path)
 
 
+@pytest.mark.parametrize("index", [b"", bytes(32768)], ids=["empty", "zeros"])
+def test_a_library_whose_log_has_no_index_yet_is_read(path: Path, index: bytes) -> None:
+    bear_library(path, NOTES)
+    with running_bear(path, WAL, LATE_NOTE):
+        # Bear is starting, or its log begins anew.
+        path.with_name("database.sqlite-shm").write_bytes(index)
+        with left_untouched(path):
+            assert "Late" in read_notes(path)
+
+
 def test_a_copied_library_with_its_log_is_read_with_what_is_in_the_log(path: Path) -> None:
     bear_library(path, NOTES)
     crash_bear(path, WAL, LATE_NOTE)
