@@ -16,6 +16,7 @@ from datasette.cli import cli
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.run import changes
 from datasette_bear_search.index.run import text as text_run
+from datasette_bear_search.sources import folders
 from datasette_bear_search.sources.base import SourceError
 from datasette_bear_search.sources.files.archive import Folder
 from tests.support.exports import SLACK, bundle, docx, folder_of, paragraph, says, zip_of
@@ -121,6 +122,7 @@ def test_a_source_that_fails_in_a_later_part_keeps_what_was_read(
         (path / name).write_text(f"{text} and beans")
     (path / "Old.md").unlink()
     monkeypatch.setattr(changes, "MOST_TEXT", 500)
+    monkeypatch.setattr(folders, "BATCH_BYTES", 1)
     with monkeypatch.context() as patch:
         open_note = Folder.head
 

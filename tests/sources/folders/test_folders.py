@@ -148,6 +148,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_whole_or_left_out(tmp_path: 
 def test_files_and_folders_that_vanish_while_the_folder_is_read_are_left_out(
     tmp_path: Path, monkeypatch
 ) -> None:
+    monkeypatch.setattr(folders, "BATCH_BYTES", 1)
     write_files(tmp_path, {"a.md": "x", "b.md": "x", "sub/c.md": "x"})
     source = MarkdownFolder(tmp_path, "notes")
     notes = source.read()
