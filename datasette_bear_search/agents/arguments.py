@@ -117,7 +117,10 @@ def _meant(
         elif are_filters:
             raise ToolError(f"There is no filter {name!r}. {did_you_mean(name, known)}")
         elif isinstance(inner := _json(value), dict):
-            yield from _meant(inner, schemas, known)
+            meant = [*_meant(inner, schemas, known)]
+            if place and meant == [("", *inner)]:  # {"query": {"value": "roof"}}
+                meant = [(place, *inner.values())]
+            yield from meant
         else:
             yield "", name
 

@@ -71,6 +71,7 @@ SCHEMAS = {tool.name: tool.input_schema["properties"] for tool in TOOLS}
         ),
         ("search_notes", {"arguments": '{"query": "a"}'}, {"query": "a"}),
         ("search_notes", {"query": {"text": "a"}}, {"query": "a"}),
+        ("search_notes", {"query": {"value": "a"}}, {"query": "a"}),
         ("search_notes", {"queries": "['a', 'b']"}, {"queries": ["a", "b"]}),
         ("search_notes", {"limit": 2.7}, {"limit": 2}),
         ("search_notes", {"limit": [2]}, {"limit": 2}),
