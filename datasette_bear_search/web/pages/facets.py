@@ -151,6 +151,7 @@ class Timeline:
     width: int
     most: int  # notes in the highest bar
     height: int = HEIGHT
+    bar_width: int = BAR
 
 
 def timeline(months: dict[str, int], url: Callable[[str], str]) -> Timeline | None:
