@@ -283,8 +283,6 @@ def _texts(name: str, value: Any, schema: Mapping[str, Any]) -> list[Any]:
         texts = [text.strip() for several in texts for text in str(several).split(",")]
         if any(text.startswith(("-", "!")) for text in texts):
             raise ToolError(_MINUS.format(name))
-    if name == "has":
-        texts = [text.removesuffix("s") for text in texts]
     # A tag or a title may be a number.
     return [text if isinstance(text, bool) else str(text) for text in texts]
 

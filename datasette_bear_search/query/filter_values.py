@@ -58,9 +58,9 @@ def read_filters(parameters: Mapping[str, Sequence[str]]) -> Filters:
                     continue
                 values = ("1",)
             elif row.kind == "choice":
-                values = unique(value.lower() for value in values)
-                if unknown := [value for value in values if value not in row.choices]:
+                if unknown := [it for it in values if row.normalized(it) not in row.choices]:
                     raise InvalidParameter(f"{name} must be {row.takes}, not {unknown[0]!r}")
+                values = unique(map(row.normalized, values))
             found[name] = values
     return Filters(found, without=tuple(denied))
 
@@ -92,9 +92,7 @@ def read_operator(name: str, value: str) -> Filters:
             raise ValueError(f"a range without a beginning has nothing {name} it")
         return Filters(bounds)
     if row.kind == "choice":
-        value = value.lower()
-        if value not in row.choices and name in FILTERS:
-            value = value.removesuffix("s")  # has:images
+        value = row.normalized(value)
         if value not in row.choices:
             raise ValueError(f"{name}: takes {row.takes}")
     if not row.normalized(value):

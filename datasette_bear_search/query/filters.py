@@ -81,8 +81,8 @@ class Filter(NamedTuple):
     def describe(self, value: str) -> str:
         """Return a label for this value, such as ``#work`` or ``not pinned``."""
         value = value.strip()
-        if self.kind == "choice" and value.lower() in self.choices:
-            return self.choices[value.lower()].label
+        if choice := self.choices.get(self.normalized(value)):
+            return choice.label
         if self.kind == "state":
             label = self.label or self.name
             opposite = self.opposite or f"not {label}".replace("not with ", "without ")
@@ -200,6 +200,7 @@ _ROWS = (
             "code": Choice("with code", "has_code"),
             "link": Choice("with links", "has_link"),
         },
+        normalized=lambda kind: kind.lower().removesuffix("s"),  # has:images
     ),
     Filter(
         "linked_to",
@@ -233,11 +234,11 @@ def operators() -> dict[str, Filter]:
         for row in rows
         if row.kind == "state"
     }
-    places = {name: states[state] for name, state in PLACES.items()}
-    is_state = Filter("is", "choice", choices=states, example="pinned")
+    places = {"title": Choice("", ""), **{name: states[of] for name, of in PLACES.items()}}
+    is_state = Filter("is", "choice", choices=states, example="pinned", normalized=str.lower)
     return {
         **{row.operator: is_state if row.kind == "state" else row for row in rows},
-        "in": Filter("in", "choice", choices={"title": Choice("", ""), **places}, example="title"),
+        "in": Filter("in", "choice", choices=places, example="title"),
         "date": FILTERS["modified"],
         "before": FILTERS["modified"]._replace(example="2024"),
         "after": FILTERS["modified"]._replace(example="last-week"),

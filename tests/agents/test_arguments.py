@@ -79,7 +79,7 @@ SCHEMAS = {tool.name: tool.input_schema["properties"] for tool in TOOLS}
         (
             "search_notes",
             {"filters": [{"tag": "a"}, {"has": "images"}]},
-            {"filters": {"tag": ["a"], "has": ["image"]}},
+            {"filters": {"tag": ["a"], "has": ["images"]}},
         ),
         (
             "search_notes",
@@ -91,7 +91,7 @@ SCHEMAS = {tool.name: tool.input_schema["properties"] for tool in TOOLS}
         (
             "search_notes",
             {"has_todos": True, "isPinned": True},
-            {"filters": {"has": ["todo"], "pinned": [True]}},
+            {"filters": {"has": ["todos"], "pinned": [True]}},
         ),
         (
             "search_notes",

@@ -60,6 +60,11 @@ def test_an_invalid_value_is_named_in_the_error(parameters, message):
         read_filters(parameters)
 
 
+def test_what_notes_have_may_be_in_the_plural():
+    assert read_filters({"has": ["Images", "image"]}).values == {"has": ("image",)}
+    assert FILTERS["has"].describe("images") == "with images"
+
+
 def test_empty_values_do_not_filter():
     assert not read_filters({"tag": ["", "  "], "created_after": [""], "pinned": [""], "has": [""]})
 
