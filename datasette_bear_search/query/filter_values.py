@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from ..notes import ForeseenError
 from . import times
@@ -115,19 +115,24 @@ _COMPARISONS = {">": "after", ">=": "since", "<": "before", "<=": "until"}
 def _describe_date(name: str, value: str) -> str:
     since, until = span(value, times.period)
     words = {"date": "", "before": "modified before ", "after": "modified since "}
-    word, said = words.get(name, f"{name} "), value.replace("-", " ")
+    word = words.get(name, f"{name} ")
     if since and name in ("before", "after"):
         first = value.partition("..")[0]
         return word + (first if first.isdigit() else span_name(since, since + timedelta(1)))
     if not since or not until:
-        sign = value[: len(value) - len(value.lstrip("<>="))]
+        date = value.strip("<>=. ")
+        sign = value[: value.index(date)].strip(". ")
         said = _COMPARISONS.get(sign, "since" if since else "until")
-        return f"{word}{said} {value.strip('.<>=')}"
+        return f"{word}{said} {_span_name(date, *times.period(date))}"
+    return word + _span_name(value, since, until)
+
+
+def _span_name(value: str, since: datetime, until: datetime) -> str:
     if until - since < timedelta(days=1):
-        return f"{word}{value}"
-    meant = span_name(since, until)
+        return value
+    said, meant = value.replace("-", " "), span_name(since, until)
     is_number = re.fullmatch(r"[\d.-]+", value) or said.lower() == meant.lower()
-    return word + (meant if is_number else f"{said} ({meant})")
+    return meant if is_number else f"{said} ({meant})"
 
 
 def is_beginning(name: str, value: str) -> bool:

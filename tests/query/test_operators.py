@@ -256,6 +256,25 @@ async def test_removing_the_last_chip_leaves_an_empty_search(datasette):
     assert await chips(datasette, "q=is:pinned") == {"pinned": {}}
 
 
+@pytest.mark.parametrize(
+    ("beside", "typed"),
+    [
+        ("created_after=2024-12", "2024-12.."),
+        ("created_before=2024-12", "<=2024-12"),
+        ("created_after=2024-12&created_before=2024-12", "2024-12"),
+        ("created_after=2023&created_before=2024-12", "2023..2024-12"),
+        ("created_after=last-week", ">=last-week"),
+    ],
+)
+async def test_dates_have_the_same_chip_beside_the_text_and_in_it(datasette, beside, typed):
+    assert [*await chips(datasette, beside)] == [*await chips(datasette, f"q=created:{typed}")]
+
+
+async def test_dates_in_the_wrong_order_have_a_chip(datasette):
+    found = await chips(datasette, "created_after=2024&created_before=2023")
+    assert found == {"created 2024..2023": {}}
+
+
 async def test_chips_are_escaped(datasette):
     page = (await datasette.client.get("/-/bear-search?q=tag:<script>alert(1)</script>")).text
     assert "#&lt;script&gt;" in page

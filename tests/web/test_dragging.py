@@ -7,7 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from datasette_bear_search.web.pages.urls import period_name
+from datasette_bear_search.query.filter_values import describe_operator
+from datasette_bear_search.web.pages.facets import period_name
 from tests.support.chromium import needs_chromium
 from tests.support.datasettes import served
 
@@ -48,9 +49,13 @@ def drag(page, first: int, last: int) -> None:
     page.mouse.move(*middle(page, last), steps=8)
 
 
+def chip(after: str, before: str) -> str:
+    return describe_operator("modified", f"{after}..{before}", is_negated=False)
+
+
 def expect_narrowed(page, after: str, before: str, notes: int) -> None:
     page.wait_for_url(f"**modified_after={after}&modified_before={before}**")
-    page.get_by_text(f"modified {period_name(after)} – {period_name(before)}").wait_for()
+    page.get_by_text(chip(after, before)).wait_for()
     assert page.locator(".bear-count").inner_text().split()[0] == str(notes)
 
 
@@ -69,7 +74,7 @@ def test_dragging_over_bars_searches_their_time(open_histogram, address, way, sc
     assert page.evaluate("window.isTheSamePage")
     page.go_back()
     page.wait_for_url("**?q=cabin")
-    page.get_by_text(f"modified {period_name(found[1][0])} – ").wait_for(state="detached")
+    page.get_by_text(chip(found[1][0], found[3][0])).wait_for(state="detached")
     page.wait_for_function("!document.querySelector('[inert]')")
     assert months(page) == found
 

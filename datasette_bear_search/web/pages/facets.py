@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 
 from ...query.filters import FILTERS
 from ...query.query import Query
 from ...search.results.facets import Facets, TagCount, count_facets
 from ...search.results.records import Results
 from ...sqlite import sqlite3
-from .urls import OF_ONE_LIST, Urls, period_name
+from .urls import OF_ONE_LIST, Urls
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,12 @@ def _periods(urls: Urls, query: Query, facets: Facets) -> tuple[FacetValue, ...]
         months = ((name, count) for name, count in facets.months.items() if name[:-3] == year)
         years.append(choice(year, notes, tuple(choice(*month) for month in months)))
     return tuple(years)
+
+
+@lru_cache(1000)
+def period_name(text: str) -> str:
+    """Return a month as people write it, ``Dec 2024``; a year unchanged."""
+    return f"{datetime.strptime(text, '%Y-%m'):%b %Y}" if "-" in text else text
 
 
 def month_headings(facets: Facets) -> dict[str, str]:

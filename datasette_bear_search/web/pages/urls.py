@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,7 +13,8 @@ from datasette.app import Datasette
 from datasette.database import Database
 
 from ...query.dates import period, utc
-from ...query.filters import FILTERS, Filter
+from ...query.filter_values import describe_operator
+from ...query.filters import FILTERS
 from ...query.query import Query
 from ..api.openapi import NOTE_PATH, SEARCH_PATH, SIMILAR_PATH
 from ..requests import databases
@@ -150,32 +151,15 @@ def filter_chips(urls: Urls) -> list[LabeledUrl]:
     """Return the chips of filters that aren't in the text. A period's two ends are one chip."""
     chips: list[LabeledUrl] = []
     for row in FILTERS.values():
-        if row.kind == "date":
-            chips.extend(_date_chips(urls, row))
-            continue
-        chips.extend(
-            LabeledUrl(row.describe(value), urls.search(remove=[(row.name, value)]))
-            for value in urls.values(row.name)
-        )
+        if row.kind != "date":
+            chips.extend(
+                LabeledUrl(row.describe(value), urls.search(remove=[(row.name, value)]))
+                for value in urls.values(row.name)
+            )
+        elif any(ends := [urls.value(name) for name in row.parameters]):
+            value = "..".join(dict.fromkeys(ends))
+            label = f"{row.name} {value}"
+            with suppress(ValueError):  # one that ends before it begins
+                label = describe_operator(row.name, value, is_negated=False)
+            chips.append(LabeledUrl(label, urls.search(drop=(*OF_ONE_LIST, *row.parameters))))
     return chips
-
-
-def _date_chips(urls: Urls, row: Filter) -> Iterator[LabeledUrl]:
-    after, before = (urls.value(name) for name in row.parameters)
-    removed = urls.search(drop=(*OF_ONE_LIST, *row.parameters))
-    if after and after == before:
-        yield LabeledUrl(f"{row.name} {period_name(after)}", removed)
-    elif after and before:
-        yield LabeledUrl(f"{row.name} {period_name(after)} – {period_name(before)}", removed)
-    elif after or before:
-        word = "since" if after else "until"
-        yield LabeledUrl(f"{row.name} {word} {period_name(after or before)}", removed)
-
-
-@lru_cache(1000)
-def period_name(text: str) -> str:
-    """Return a month as people write it, ``Dec 2024``; anything else, such as a year, unchanged."""
-    try:
-        return f"{datetime.strptime(text, '%Y-%m'):%b %Y}"
-    except ValueError:
-        return text
