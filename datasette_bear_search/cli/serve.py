@@ -13,13 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import Library
-from ..agents import AgentLibrary, install
-from ..agents import server as mcp_server
 from ..embeddings import registry
 from ..embeddings.registry import get_embedder
 from ..index import config, selection
@@ -36,6 +34,9 @@ from ..sources.base import SourceConfig
 from .index import index_sources
 from .options import redact_option, sidecar_option
 from .output import Command, confirm, echo
+
+if TYPE_CHECKING:
+    from ..agents import AgentLibrary
 
 LOCALHOST, LOCALHOST_6 = "127.0.0.1", "::1"  # notes are served to this machine only
 SERVER_STOPPED = "Stopped"
@@ -180,6 +181,8 @@ def bear_mcp(
     command. --install, --bundle and --skill don't serve anything. They show the files that make the
     app run it, and write them if you agree. Notes are never changed.
     """
+    from ..agents import AgentLibrary, install, server  # .1 s, and the pages need no agents
+
     hidden = hidden_tags or config.hidden_by_environment()
     library = AgentLibrary(sidecar_path, hidden, redact=redact)
     if app or bundle or skill:
@@ -192,7 +195,7 @@ def bear_mcp(
     try:
         library.reads_sources = True  # the person's own assistant
         with _exit_on_ctrl_c({}, output=2):  # stdout is the protocol's
-            mcp_server.serve_stdio(library)
+            server.serve_stdio(library)
     except masking.RedactionMissing as error:
         raise click.ClickException(f"{error}, or use --no-redact") from None
 
@@ -200,6 +203,8 @@ def bear_mcp(
 def _set_up(
     app: str | None, bundle: Path | None, skill: Path | None, options: Sequence[str], yes: bool
 ) -> None:
+    from ..agents import install
+
     for path, added, text in install.files(app, bundle, skill, options):
         echo(f"This will be written to {path}:", "", *added.split("\n"))
         if not yes:
@@ -214,11 +219,13 @@ def _set_up(
 
 def _check_server(library: AgentLibrary) -> None:
     """End the command unless the server would start: an app shows its errors to nobody."""
+    from ..agents import server
+
     advice = ""
     try:
         if not is_in_uv_cache(sys.prefix):  # uvx installs the extras when the app runs it
             advice = "Nothing was written, because the app couldn't start the server. "
-            mcp_server.build_server(library)
+            server.build_server(library)
             if library.redact:
                 masking.require()
         with Library(library.path).open() as connection:

@@ -34,6 +34,13 @@ def test_datasettes_other_commands_import_none_of_ours():
     assert found.stdout.split() == ["datasette_bear_search", "datasette_bear_search.cli"]
 
 
+def test_commands_for_browsers_import_nothing_of_agents():
+    code = "import sys, datasette_bear_search.cli.serve; print(*sys.modules)"
+    command = [sys.executable, "-c", code]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "datasette_bear_search.agents" not in found.stdout.split()
+
+
 def test_datasette_lists_our_commands():
     assert [command.name for command in OURS] == list(COMMANDS)
     assert all(isinstance(command, LazyCommand) for command in OURS)
