@@ -12,7 +12,7 @@ from ..index.file import vectors
 from ..index.run.chunking import passages
 from ..library import NoteNotFound
 from ..notes import counted, fold_tag, is_within, printable
-from ..search.notes.detail import NoteDetail
+from ..search.notes.detail import NoteDetail, find_titled
 from ..search.ranking.statement import Statement
 from ..search.results.retrieve import checked_rows, url_at_heading
 from ..search.results.snippets import shortened
@@ -175,15 +175,6 @@ def only_note(library: AgentLibrary, name: int | str) -> int:
     return same[0].id
 
 
-_SAME_TITLE = f"""
-select id
-from notes
-where title = :title collate nocase
-order by modified desc, id
-limit {MAX_NOTES}
-"""
-
-
 def _named(library: AgentLibrary, name: int | str, *, is_title: bool = False) -> list[NoteDetail]:
     """Return the notes with this id, key, path or title; raise ToolError if there are none."""
     if not is_title:
@@ -194,8 +185,8 @@ def _named(library: AgentLibrary, name: int | str, *, is_title: bool = False) ->
             f"There is no note with the id {name}. search_notes gives the ids of notes."
         )
     with library.open() as connection:
-        rows = connection.execute(_SAME_TITLE, {"title": name}).fetchall()
-        if not rows:
+        same = find_titled(connection, name)
+        if not same:
             # As the tools name it: "Title" (id 5)
             if match := re.fullmatch(r"(?:.*\(id |id:? |#)(\d{1,18})\)?", name, re.DOTALL):
                 return _named(library, int(match[1]))
@@ -203,7 +194,7 @@ def _named(library: AgentLibrary, name: int | str, *, is_title: bool = False) ->
             if (bare := " ".join(name.strip('"“”[]').split())) not in ("", name):
                 return _named(library, bare, is_title=True)
             raise ToolError(_no_such_title(library, connection, name))
-        return [library.note(note_id) for (note_id,) in rows]
+        return [library.note(note_id) for note_id in same[:MAX_NOTES]]
 
 
 def _choices(title: int | str, notes: Sequence[NoteDetail]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ..sources.formats.markdown_metadata import suffix
 from ..sources.registry import open_source
 from ..sqlite import sqlite3
 from . import engine
-from .notes.detail import find_note_id
+from .notes.detail import find_note_id, find_titled
 from .request import SearchRequest
 
 # Results to look through for the note, and how many to fetch at a time.
@@ -70,15 +70,12 @@ def _notes_called(connection: sqlite3.Connection, title: str) -> list[int]:
     named = find_note_id(connection, title)
     if named and (":" in title or os.path.isabs(title)):
         return [named]
-    wanted = title.casefold()
-    same, similar = [], []
-    for note_id, other in connection.execute("select id, title from notes order by id"):
-        other = " ".join(str(other).split()).casefold()
-        if other == wanted:
-            same.append(note_id)
-        elif wanted and wanted in other:
-            similar.append(note_id)
-    return (same or [named] * bool(named) or similar)[:MOST_NOTES]
+    same = find_titled(connection, title)
+    if same or named or not title:
+        return same[:MOST_NOTES] or [named] * bool(named)
+    [condition], values = Filters({"title": (title,)}).conditions()
+    rows = connection.execute(f"select id from notes where {condition} limit {MOST_NOTES}", values)
+    return [note_id for (note_id,) in rows]
 
 
 def _about_indexed(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from datasette_bear_search.agents import AgentLibrary
 from datasette_bear_search.agents import notes as agent_notes
 from tests.support.agents import HIDDEN, NOTES, SECRET, note_id
+from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import edit
 
 pytestmark = pytest.mark.asyncio
@@ -19,6 +21,12 @@ async def test_a_note_is_read_by_id_and_by_title_in_any_case(call):
     assert note["text"].startswith("#cabin/repairs\n\nThe roof leaks")
     assert (note["lines"], note["total_lines"]) == ("1:15", 15)
     assert "rest" not in note
+
+
+async def test_a_title_is_found_by_capitals_of_any_script(index_notes):
+    library = AgentLibrary(index_notes([BearNote("# Äpfel lagern\n\nKühl und dunkel.")]))
+    found = agent_notes.get_notes(library, [], ["ÄPFEL  lagern"], "", "", False, 1000)
+    assert [note["title"] for note in found.data["notes"]] == ["Äpfel lagern"]
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,11 @@ def test_an_id_names_a_note_unless_a_title_is_that_number(index_notes):
     assert library.why("3", "number") == "“3” is result 1."
 
 
+def test_a_part_of_a_title_is_enough_and_needs_no_accents(index_notes):
+    library = Library(index_notes([*NOTES, BearNote("# Crème brûlée\n\nSugar.")]))
+    assert library.why("creme", "sugar") == "“creme” is result 1."
+
+
 def test_a_note_in_the_trash_is_there(why):
     assert why("Old plan", "roof").startswith("“Old plan” isn't indexed. It is in bear, but in its")
 

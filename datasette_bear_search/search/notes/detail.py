@@ -119,6 +119,13 @@ def _same_name(path: str) -> str:
     return unicodedata.normalize("NFC", path).casefold()
 
 
+def find_titled(connection: sqlite3.Connection, title: str) -> list[int]:
+    """Return the ids of the notes with a title, newest first; capitals and blanks don't matter."""
+    wanted = _folded(title)
+    rows = connection.execute("select id, title from notes order by modified desc, id")
+    return [note_id for note_id, other in rows if _folded(str(other)) == wanted]
+
+
 def read_note(connection: sqlite3.Connection, note_id: int) -> NoteDetail | None:
     found = checked_rows(connection, Statement(_NOTE, {"note": note_id}))
     if not found:
