@@ -62,6 +62,18 @@ def vectors_under_way(state: State) -> str:
     return f"Vectors are being made: {counted(state.pending, 'passage')} to go{left}."
 
 
+def vectors_obstacle(state: State, has_extension: bool) -> str:
+    """Return for people why vectors can't be used; "" if they can."""
+    if not state.has_vectors and state.refused and not state.pending:
+        return f"The model {state.model} doesn't know the script of these notes."
+    if not state.has_vectors:
+        option = " --semantic" if state.skips_vectors else ""
+        command = f"To search by meaning, too, run: {state.command}{option}"
+        return vectors_under_way(state) or command
+    advice = "pip install pysqlite3 fixes that on most machines."
+    return "" if has_extension else f"This Python can't load sqlite-vec; {advice}"
+
+
 def changes_since_indexing(path: str | Path, *, is_watched: bool = False) -> SourceChanges:
     """Return how many notes have changed since they were indexed, as far as is known.
 

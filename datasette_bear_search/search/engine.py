@@ -301,21 +301,8 @@ def is_semantic(query: Query) -> bool:
 
 def semantic_obstacle(state: State, has_vector_extension: bool) -> str | None:
     """Return why the index can't be searched by meaning; None if it can or is empty."""
-    if not state.has_notes:
-        return None
-    if not state.has_vectors and state.refused and not state.pending:
-        return f"{WORDS_ONLY} The model {state.model} doesn't know the script of these notes."
-    if not state.has_vectors and (under_way := freshness.vectors_under_way(state)):
-        return f"{WORDS_ONLY} {under_way}"
-    if not state.has_vectors:
-        option = " --semantic" if state.skips_vectors else ""
-        return f"{WORDS_ONLY} To search by meaning, too, run: {state.command}{option}"
-    if not has_vector_extension:
-        return (
-            f"{WORDS_ONLY} This Python can't load sqlite-vec; "
-            "pip install pysqlite3 fixes that on most machines."
-        )
-    return None
+    obstacle = freshness.vectors_obstacle(state, has_vector_extension)
+    return f"{WORDS_ONLY} {obstacle}" if state.has_notes and obstacle else None
 
 
 def pending_notice(state: State) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ...index import freshness
@@ -61,9 +61,6 @@ ASSUMED_UNRELATED = 10
 
 _ONLY = "Notes are compared by tags and links only."
 UNKNOWN_TEXT = f"{_ONLY} The embedding model doesn't know most of this note's text."
-NO_EXTENSION = (
-    f"{_ONLY} This Python can't load sqlite-vec; pip install pysqlite3 fixes that on most machines."
-)
 
 
 @dataclass(frozen=True)
@@ -140,10 +137,9 @@ def _obstacle(connection: sqlite3.Connection, note_id: int) -> str | None:
     if REFUSED in states and not states & {PENDING, EMBEDDED}:
         return UNKNOWN_TEXT
     state = database.read_state(connection)
-    if PENDING in states or not state.has_vectors:
-        command = f"To compare them by meaning, too, run: {state.command}"
-        return f"{_ONLY} {freshness.vectors_under_way(state) or command}"
-    return None if vectors.has_extension(connection) else NO_EXTENSION
+    state = replace(state, has_vectors=state.has_vectors and PENDING not in states)
+    obstacle = freshness.vectors_obstacle(state, vectors.has_extension(connection))
+    return f"{_ONLY} {obstacle}" if obstacle else None
 
 
 def _note(row: dict[str, Any]) -> SimilarNote:

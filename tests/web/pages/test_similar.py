@@ -326,7 +326,7 @@ async def test_view_as_sql_gives_the_same_notes(serve, note_id, sidecar_path, op
 
 
 NO_VECTORS = (
-    "Notes are compared by tags and links only. To compare them by meaning, too, run: "
+    "Notes are compared by tags and links only. To search by meaning, too, run: "
     "datasette bear-index --sidecar "
 )
 
@@ -340,7 +340,7 @@ async def test_without_vectors_tags_and_links_still_work_with_a_notice(
     data = await answer(datasette, note_id("Roof"))
     assert data["rows"][0]["title"] == "Porch"
     assert data["rows"][0]["similarity"] is None
-    assert data["notices"] == [f"{NO_VECTORS}{sidecar_path}"]
+    assert data["notices"] == [f"{NO_VECTORS}{sidecar_path} --semantic"]
     html = (await get(datasette, f"/-/bear-search/similar/{note_id('Roof')}")).text
     assert NO_VECTORS in html
 
