@@ -55,6 +55,8 @@ _DATES |= set("created modified updated edited changed".split())
 _FIRST = set("after since from start begin gt gte min".split())
 _LAST = set("before until to end lt lte max".split())
 _MINUS = "For {}, write a minus in the query, such as -tag:work or -word."
+_ONE_BY_ONE = "A note must meet all filters: to find those that meet any, search once for each."
+_EITHER = set("or any either in should".split())
 _NOT = set("exclude excluding excluded without not no ne nin neq".split())
 
 
@@ -114,6 +116,8 @@ def _meant(
             yield place, value
         elif known and _words(name) & _NOT:
             raise ToolError(_MINUS.format(name))
+        elif known and _words(name) & _EITHER and "{" in str(value):
+            raise ToolError(_ONE_BY_ONE)
         elif are_filters:
             raise ToolError(f"There is no filter {name!r}. {did_you_mean(name, known)}")
         elif isinstance(inner := _json(value), dict):
@@ -147,7 +151,7 @@ def _filters(name: str, value: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     for form in _forms(name):
         form = form if form in known else ALIASES.get(form.replace("_", "-"), "").replace("-", "_")
         if form in known and not (form == "source" and re.match(r"\d{4}\b", str(value))):
-            return {form: value}
+            return {form: {"any": value} if "any" in _words(name) else value}
     name, words = _snake_case(name), _words(name)
     start, _, kind = name.partition("_")
     if start == "has" and kind.removesuffix("s") in known["has"]["items"]["enum"]:
@@ -272,10 +276,13 @@ def _objects(name: str, value: Any) -> list[dict[str, Any]]:
 
 def _texts(name: str, value: Any, schema: Mapping[str, Any]) -> list[Any]:
     """Return the values of a filter."""
-    one = _lone(value)
+    one, how = _lone(value), ""
     if isinstance(one, dict) and len(one) == 1 and not _words(*one) & _NOT:
-        [value] = one.values()  # {"tag": {"$in": ["work"]}}
+        [(how, value)] = one.items()  # {"tag": {"$in": ["work"]}}
     texts = _items(value, schema)
+    is_any = name in FILTERS and FILTERS[name].any_of
+    if texts[1:] and _words(how) & _EITHER and not is_any:
+        raise ToolError(_ONE_BY_ONE)
     if any(isinstance(text, (list, dict)) for text in texts):
         wrong = f"{name} must be a text or a list of texts, not {value!r}."
         raise ToolError(f"{wrong} {_MINUS.format('what is to be left out')}")

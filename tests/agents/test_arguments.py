@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from datasette_bear_search.agents import ToolError
 from datasette_bear_search.agents.arguments import read_arguments
 from datasette_bear_search.agents.tools import TOOLS
 
@@ -200,6 +201,34 @@ async def test_a_number_out_of_range_is_changed_and_said(call, written, limit):
     data = await call("search_notes", query="roof", limit=written)
     assert data["notices"][0] == notice
     assert notice in await call("search_notes", query="roof", limit=written, text=True)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"or": [{"tag": "a"}, {"tag": "b"}]},
+        {"query": "x", "$or": {"tag": "a", "pinned": True}},
+        {"filters": {"any_of": [{"tag": "a"}, {"has": "image"}]}},
+        {"filters": {"tag": {"$in": ["a", "b"]}}},
+        {"tags_any": ["a", "b"]},
+    ],
+)
+async def test_either_of_several_filters_is_never_read_as_both(written):
+    with pytest.raises(ToolError, match="search once for each"):
+        read_arguments("search_notes", SCHEMAS["search_notes"], written)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ({"source": {"$in": ["a", "b"]}}, {"source": ["a", "b"]}),
+        ({"tags_any": ["a"]}, {"tag": ["a"]}),
+        ({"created_after": {"in": "2024"}}, {"created_after": ["2024"]}),
+    ],
+)
+async def test_either_of_several_values_may_be_asked_for_where_any_counts(written, meant):
+    read, _ = read_arguments("search_notes", SCHEMAS["search_notes"], written)
+    assert read["filters"] == meant
 
 
 @pytest.mark.parametrize(
