@@ -21,6 +21,7 @@ from datasette_bear_search.embeddings import registry
 from datasette_bear_search.index.file import database, nearest
 from datasette_bear_search.index.run import calibration, indexer
 from datasette_bear_search.search.connection import open_sidecar
+from datasette_bear_search.search.planning import planner
 from datasette_bear_search.sources.bear import BearLibrary
 from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library, day, edit
@@ -238,6 +239,19 @@ def test_notes_far_away_are_not_found_before_a_threshold_is_measured(bilingual):
     response = bilingual.search("where is the hut with the tools", mode="hybrid")
     assert by_kind(response)[True] == ["Shed"]
     assert response.results.plan.threshold == 0.39
+
+
+@pytest.mark.parametrize(("georgian", "threshold"), [(0.5, 0.39), (0.01, 0.2)])
+def test_main_language_without_nonsense_has_no_other_ones_threshold(bilingual, georgian, threshold):
+    edit(bilingual.path, "update meta set value = ? where key = 'thresholds'", '{"en": 0.2}')
+    edit(
+        bilingual.path,
+        "update meta set value = ? where key = 'languages'",
+        json.dumps({"en": 1 - georgian, "ka": georgian}),
+    )
+    with closing(database.connect(bilingual.path)) as connection:
+        assert planner.threshold(connection, "ka") == threshold
+        assert planner.threshold(connection, "en") == 0.2
 
 
 def test_nothing_is_close_if_only_foreign_notes_are_near(bilingual):

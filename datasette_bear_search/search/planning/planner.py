@@ -54,9 +54,9 @@ BALANCES = {
 WEAK_BALANCE = 0.25
 # No similarity is so high.
 NOTHING_IS_CLOSE = 2.0
-# The threshold until the first vectors of an index are complete, and measured: the highest of five
-# collections, which have .26 to .39. Above .33 were three notes for "zxqvwk", with a quarter of a
-# library's vectors.
+# The threshold until the first vectors of an index are complete, and measured, and in a language
+# without nonsense to measure it with: the highest of five collections, which have .26 to .39.
+# Above .33 were three notes for "zxqvwk", with a quarter of a library's vectors.
 UNMEASURED_THRESHOLD = 0.39
 # Characters of a text that is offered in place of the typed one. Nobody compares longer ones.
 LONGEST_OFFER = 200
@@ -354,7 +354,9 @@ def _balance(shape: str, terms: Terms, is_weak: bool) -> float:
 
 
 def threshold(connection: sqlite3.Connection, language: str | None) -> float:
-    """Return the threshold for queries in a language; for others, the highest."""
+    """Return the threshold for queries in a language; for those in a minor one, the highest."""
     stored = metadata.json_value(metadata.get_meta(connection, metadata.THRESHOLDS) or "{}", dict)
     known = {name: metadata.number(str(value)) for name, value in stored.items()}
-    return known.get(language or "", max(known.values(), default=UNMEASURED_THRESHOLD))
+    share = metadata.language_shares(connection).get(language or "", 0.0)
+    measured = known.values() if share < metadata.MAIN_LANGUAGE_SHARE else ()
+    return known.get(language or "", max(measured, default=UNMEASURED_THRESHOLD))
