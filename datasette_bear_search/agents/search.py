@@ -15,7 +15,7 @@ from ..search.engine import SearchResponse
 from ..search.notes.similar import SimilarNote
 from ..search.ranking.scores import rrf
 from ..search.results.records import Hit, Results
-from ..search.results.snippets import passage_text, shortened
+from ..search.results.snippets import lead, passage_text, shortened
 from . import CHARACTERS_PER_TOKEN, AgentLibrary, ToolError, ToolResult, note_facts, without_empty
 from .notes import only_note
 from .text import about_lines, heading_lines, origin, quoted, text_lines
@@ -78,9 +78,11 @@ def search_notes(
         hits = _fused([response.results for response in responses.values()], sort)
         total = found = len(hits)
         hits = hits[offset : offset + limit + NEXT_TITLES]
-    notes, about = library.with_origin([_hit(library, hit, links) for hit in hits[:limit]])
-    if detail == "concise":
-        notes = [*map(_concise, notes)]
+    is_concise = detail == "concise"
+    notes = [_hit(library, hit, links, is_concise) for hit in hits[:limit]]
+    notes, about = library.with_origin(notes)
+    if is_concise:
+        notes = [{name: note[name] for name in CONCISE if name in note} for note in notes]
     shown = _within(notes, max_tokens)
     end = offset + (limit if len(shown) == len(notes) else len(shown))
     notices = _notices(responses)
@@ -173,16 +175,11 @@ def _within(notes: Sequence[dict[str, Any]], max_tokens: int) -> list[dict[str, 
     return [note for note, size in zip(notes, sizes) if size < left] or [*notes[:1]]
 
 
-def _concise(note: Mapping[str, Any]) -> dict[str, Any]:
-    text = note.get("snippet", "")
-    start = max(0, text.find("**") - CONCISE_CHARACTERS // 4)
-    start = text.rfind(" ", 0, start) + 1
-    kept = {name: note[name] for name in CONCISE if name in note}
-    return without_empty({**kept, "snippet": shortened(text[start:], CONCISE_CHARACTERS)})
-
-
-def _hit(library: AgentLibrary, hit: Hit, links: bool) -> dict[str, Any]:
-    parts = (f"**{text}**" if is_match else text for text, is_match in hit.snippet.stretches())
+def _hit(library: AgentLibrary, hit: Hit, links: bool, is_concise: bool) -> dict[str, Any]:
+    shown = hit.snippet
+    if is_concise:
+        shown = shortened(shown[lead(shown)[0] :], CONCISE_CHARACTERS)
+    parts = (f"**{text}**" if is_match else text for text, is_match in shown.stretches())
     more = {
         "snippet": "".join(parts),
         "in_file": hit.in_file,

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from datasette_bear_search.search.results.marks import MarkedText
-from datasette_bear_search.web.pages.cards import LEAD, lead
+from datasette_bear_search.search.results.snippets import LEAD_CHARACTERS, lead
 from tests.support.bear_database import BearNote
 from tests.support.bear_libraries import bear_library
 from tests.support.chromium import needs_chromium
@@ -326,17 +326,18 @@ def test_meta_lines_are_whole_with_two_sources_on_a_phone(open_page, tmp_path):
     ("snippet", "shown"),
     [
         ("short ⦗roof⦘", "short ⦗roof⦘"),
-        ("a " * 200 + "⟪The roof leaks.⟫ Nothing else.", "⟪The roof leaks.⟫ Nothing else."),
+        ("a " * 200 + "⦅⟪The roof leaks.⟫⦆ Nothing else.", "⟪The roof leaks.⟫ Nothing else."),
         (
-            "b " * 150 + "End. The ⦗roof⦘ and the ⦗ridge⦘ " + "c " * 150,
+            "b " * 150 + "End. ⦅The ⦗roof⦘ and the ⦗ridge⦘ " + "c " * 150 + "⦆",
             "The ⦗roof⦘ and the ⦗ridge⦘ c",
         ),
+        ("b " * 250 + "the ⦗roof⦘ and the ⦗ridge⦘ " + "c " * 50, "the ⦗roof⦘ and the ⦗ridge⦘ c"),
     ],
 )
 def test_marked_text_is_always_visible(snippet, shown):
     marked = MarkedText.read(snippet)
     start, end = lead(marked)
     assert shown in with_marks(marked[start:end])
-    assert end - start <= max(LEAD, len(shown))
+    assert end - start <= max(LEAD_CHARACTERS, len(shown))
     parts = (marked[:start], marked[start:end], marked[end:])
-    assert "".join(map(with_marks, parts)).replace("⟫⟪", "") == snippet
+    assert "".join(map(with_marks, parts)).replace("⟫⟪", "") == with_marks(marked)

@@ -11,9 +11,12 @@ from typing import NamedTuple, TypeVar
 # What is marked, by its HTML element; where marks overlap, the first one is outside.
 SENTENCE, CODE, MATCH = KINDS = ('span class="bear-sentence"', "code", "mark")
 
+# The sentence with which the part begins that is shown first; it isn't marked for people.
+LEAD = "lead"
+
 # Characters around what is marked while FTS5 or plain_text() has the text, for MarkedText.read().
 # Hardly any note contains them.
-CHARACTERS = {SENTENCE: "⟪⟫", CODE: "⟬⟭", MATCH: "⦗⦘"}
+CHARACTERS = {SENTENCE: "⟪⟫", CODE: "⟬⟭", MATCH: "⦗⦘", LEAD: "⦅⦆"}
 
 ELLIPSIS = "…"
 
@@ -21,7 +24,7 @@ ELLIPSIS = "…"
 class Span(NamedTuple):
     start: int
     end: int
-    kind: str  # one of KINDS
+    kind: str  # one of KINDS, or LEAD
 
 
 @dataclass(frozen=True)

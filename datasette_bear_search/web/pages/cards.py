@@ -12,10 +12,10 @@ from markupsafe import Markup
 from ...notes import can_be_opened, local_day, scheme_of, without_parent_tags
 from ...query.query import Query
 from ...search.planning.planner import Plan
-from ...search.results.marks import KINDS, MATCH, SENTENCE, MarkedText
+from ...search.results.marks import KINDS, MarkedText
 from ...search.results.records import Hit, ListedNote, MatchedPassage
 from ...search.results.sentences import is_close
-from ...search.results.snippets import SENTENCE_ENDS, SHOWN, passage_text, readable, shortened
+from ...search.results.snippets import SHOWN, lead, passage_text, readable, shortened
 from ...sources.base import SourceConfig
 from ...sources.new_notes import new_note_urls
 from ..requests.freshness import age
@@ -25,11 +25,6 @@ from .urls import LabeledUrl, Urls
 ICONS = {"Bear": "🐻", "Obsidian": "💎", "Logseq": "🪵", "Slack": "💬"}
 ICON = "📄"
 
-# Characters of a snippet in a list of results, about three lines: the marked sentence, or the part
-# with most of the words. For .87 of 632 questions from XQuAD, the answer is in them or the title.
-# With what is shown of the first result, it is for all beside the list, and for .955 of 200 English
-# and Spanish questions, .94 of 200 German ones and all Chinese ones on a phone.
-LEAD = 200
 # Characters in the ten lines that a phone shows of the first result: with twelve, three results
 # don't always fit. If its text is longer, at most so many are shown before the part that answers.
 MAX_WHOLE, MAX_BEFORE = 460, 200
@@ -87,8 +82,6 @@ def listed(urls: Urls, note: ListedNote, link: Callable[[str], LabeledUrl], **fi
 
 def card(urls: Urls, planned: Plan, hit: Hit) -> Card:
     snippet, (start, end) = hit.snippet, lead(hit.snippet)
-    if snippet.text[end - 1 : end] in SENTENCE_ENDS:
-        end += 1  # a space before the ellipsis, which isn't a fourth dot
     marked = dict(zip(hit.tags, hit.marked_tags))
     return listed(
         urls,
@@ -121,43 +114,6 @@ def badges(hit: Hit, planned: Plan) -> Iterator[Badge]:
         label = "Meaning" if hit.is_found else "Weak"
         title = "Similar in meaning" if hit.is_found else "Only remotely similar in meaning"
         yield Badge(label, f"{rank} · {similarity}", title)
-
-
-def lead(snippet: MarkedText) -> tuple[int, int]:
-    """Return start and end of the part of a snippet that answers."""
-    text, end = snippet.text, LEAD
-    if len(text) <= LEAD:
-        return 0, len(text)
-    if sentence := next((span for span in snippet.spans if span.kind == SENTENCE), None):
-        # From the beginning, or from a line's, if the whole sentence still fits.
-        lines = (match.end() for match in re.finditer(r"\n", text[: sentence.start]))
-        fitting = (it for it in (0, *lines) if sentence.end - it <= LEAD)
-        start = next(fitting, sentence.start)
-        end = max(LEAD, sentence.end - start)
-    else:
-        places = [span.start for span in snippet.spans if span.kind == MATCH]
-        words = [(place, text[place : place + 4].casefold()) for place in places]
-
-        def having(start: int) -> int:
-            return len({word for place, word in words if start <= place < start + LEAD - 20})
-
-        starts = {0, *(_beginning(text, place) for place in places)}
-        start = max(starts, key=lambda place: (having(place), -place))
-    if start + end >= len(text):  # not enough text is left, so start earlier
-        start = min(start, text.find(" ", len(text) - LEAD) + 1)
-        return start, len(text)
-    filled = text.rfind(" ", start, start + end + 1)
-    return start, start + end if end > LEAD or filled < 0 else filled
-
-
-def _beginning(text: str, place: int) -> int:
-    """Return where the text before a place should begin: at a nearby sentence, or at a word."""
-    near = place - LEAD // 3
-    sentences = [match.end() for match in _SENTENCE_START.finditer(text, max(0, near), place)]
-    return sentences[-1] if sentences else text.rfind(" ", 0, max(0, place - LEAD // 6)) + 1
-
-
-_SENTENCE_START = re.compile(r"[.!?…]\s+|\n+")
 
 
 def open_link(url: str | None, app: str = "") -> LabeledUrl | None:

@@ -28,6 +28,7 @@ from datasette_bear_search.search.results.retrieve import retrieve
 from datasette_bear_search.search.results.sentences import sentence_scores
 from datasette_bear_search.search.results.snippets import (
     SHOWN,
+    lead,
     passage_text,
     readable,
     shortened,
@@ -133,6 +134,34 @@ def test_a_list_item_of_which_only_the_marker_fits_is_not_shown(index_notes, mar
         items = f"{mark}{'a' * length} pump, with a long way home\n" * 40
         [hit] = shown(index_notes([BearNote(f"# List\n\n{items}")]), "pump").values()
         assert not re.search(r"([-*>\[\]]|\b12\.)…$", hit.text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{'It rains. ' * 40}The pump has a gauge of brass. {'It snows. ' * 40}",
+        f"{'It rains. ' * 20}The pump has a gauge of brass. {'It snows. ' * 10}",
+        f"- It rains all day\n{'- and all night' * 30}\n- a pump, and a gauge of brass",
+    ],
+)
+def test_the_best_sentences_are_shown_first(index_notes, text):
+    hit = shown(index_notes([BearNote(f"# Yard\n\n{text}")]), "pump gauge brass")["Yard"]
+    start, end = lead(hit.snippet)
+    assert start
+    assert "gauge of brass" in hit.snippet.text[start:end]
+
+
+@pytest.mark.parametrize(
+    ("best", "expected"),
+    [
+        ("```pump gauge of brass\nlevel = 3 * x * y\n```", "level = 3 * x * y"),
+        ("| pump | gauge | brass |\n|---|---|---|\n| 1 | 2 | 3 |", "gauge | brass / 1 | 2 | 3"),
+    ],
+)
+def test_code_and_tables_are_shown_as_such_where_they_are_best(index_notes, best, expected):
+    text = f"{'It rains. ' * 40}\n\n{best}\n\n{'It snows. ' * 50}"
+    hit = shown(index_notes([BearNote(f"# Yard\n\n{text}")]), "pump gauge brass")["Yard"]
+    assert expected in hit.text
 
 
 def test_html_is_found_and_shown_only_in_code(index_notes):
