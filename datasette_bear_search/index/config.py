@@ -28,7 +28,7 @@ FILE_NAME = "bear-search.yaml"
 # Comma-separated tags whose notes are hidden from agents.
 HIDDEN_TAGS_VARIABLE = "DATASETTE_BEAR_SEARCH_HIDDEN_TAGS"
 
-CONFIGURATION_KEYS = ("sources", "never_index_tags", "ranking", "prompts")
+CONFIGURATION_KEYS = ("sources", "never_index_tags", "ranking", "prompts", "cross_encoder")
 # Defaults for every search, named like the search page's parameters, with the lowest and highest
 # value of each.
 RANKING = {"balance": (0, 1), "recency": (0.01, 100_000)}
@@ -98,7 +98,7 @@ def read_configuration(path: Path, known: Sequence[SourceConfig] = ()) -> Config
 
 
 def read_chosen_ranking() -> dict[str, list[str]]:
-    """Return the parameters that the configuration file sets for every search."""
+    """Return what the configuration file sets for every search: parameters, and a reranker."""
     with suppress(OSError, ConfigurationError):  # bear-index and bear-doctor report errors
         if path := find_configuration(None):
             return _chosen_ranking(str(path), path.stat().st_mtime_ns)
@@ -117,7 +117,11 @@ def _ranking(settings: Mapping[str, Any], path: str) -> dict[str, list[str]]:
         is_valid = isinstance(value, int | float) and lowest <= value <= highest
         wanted = f"a number from {lowest} to {highest}"
         _require(is_valid, f"{path}: {name} has to be {wanted}, not {value!r}.")
-    return {name: [str(value)] for name, value in ranking.items()}
+    model = settings.get("cross_encoder") or ""
+    wanted = f"the name of a model or the path of its folder, not {model!r}"
+    _require(isinstance(model, str), f"{path}: cross_encoder has to be {wanted}.")
+    values = {**ranking, "cross_encoder": model} if model else ranking
+    return {name: [str(value)] for name, value in values.items()}
 
 
 def _prompts(settings: Mapping[str, Any], path: str) -> Mapping[str, str]:

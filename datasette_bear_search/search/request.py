@@ -155,12 +155,14 @@ def read_note_id(text: str) -> int:
 
 def read_ranking(parameters: Parameters) -> Ranking:
     """Read how to order the results, or raise InvalidParameter."""
-    if chosen := config.read_chosen_ranking():
-        parameters = {**chosen, **parameters}
+    chosen = config.read_chosen_ranking()
+    parameters = {**chosen, **parameters}
     reranker = _first(parameters, "rerank") or None
     if reranker and reranker not in (choices := reranker_factories()):
         known = ", ".join(sorted(choices))
         raise InvalidParameter(f"rerank must be one of {known}, not {reranker!r}")
+    if reranker == "cross-encoder" and "cross_encoder" in chosen:  # which no URL may choose
+        reranker = f"{reranker}:{_first(chosen, 'cross_encoder')}"
     return Ranking(
         rerank=reranker,
         balance=_read_fraction(parameters, "balance"),

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from click.testing import CliRunner
 from datasette.app import Datasette
+from datasette.cli import cli
 
 from datasette_bear_search.embeddings import loading, rerankers
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.registry import trust
 from datasette_bear_search.embeddings.rerankers import get_reranker
+from datasette_bear_search.index.config import (
+    CONFIG_VARIABLE,
+    ConfigurationError,
+    read_configuration,
+)
 from tests.support.bear_database import BearNote
 from tests.support.client import answer
 from tests.support.small_models import write_transformer
@@ -69,3 +78,23 @@ async def test_the_setting_says_which_cross_encoder_it_is(index_notes, tiny_cros
     served = Datasette([str(path)], metadata=settings)
     rows = (await answer(served, "q=roof&rerank=cross-encoder"))["rows"]
     assert any(row["rerank_score"] is not None for row in rows)
+
+
+def test_the_configuration_file_says_which_cross_encoder_the_terminal_uses(
+    index_notes, tiny_cross_encoder, tmp_path, monkeypatch
+):
+    path = index_notes([BearNote("# Roof\n\nTiles."), BearNote("# Plan\n\nA roof.")])
+    configuration = tmp_path / "bear-search.yaml"
+    configuration.write_text(f"cross_encoder: {tiny_cross_encoder}\n")
+    monkeypatch.setenv(CONFIG_VARIABLE, str(configuration))
+    arguments = ["bear-search", "roof", "--rerank", "cross-encoder", "--sidecar", str(path)]
+    result = CliRunner().invoke(cli, [*arguments, "--json"])
+    rows = json.loads(result.stdout)["rows"]
+    assert any(row["rerank_score"] is not None for row in rows)
+
+
+def test_a_configured_cross_encoder_is_a_name(tmp_path):
+    configuration = tmp_path / "bear-search.yaml"
+    configuration.write_text("cross_encoder: [a, b]\n")
+    with pytest.raises(ConfigurationError, match="cross_encoder has to be the name of a model"):
+        read_configuration(configuration)

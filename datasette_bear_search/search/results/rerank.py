@@ -37,13 +37,13 @@ RERANKER_LOADING = f"{NOT_RERANKED} The reranker is still loading, which takes a
 def reranker_for(ranking: Ranking, cross_encoder: str | None) -> Reranker | None:
     """Return the reranker to use, if one is requested and the order is by relevance.
 
-    :param cross_encoder: the model to use for ``cross-encoder``, if not the default one
+    :param cross_encoder: the model to use for ``cross-encoder``, if not the configured one
     """
     if ranking.rerank is None or ranking.sort != "relevance":
         return None
     name = ranking.rerank
-    if name == "cross-encoder" and cross_encoder:
-        name = f"{name}:{cross_encoder}"
+    if cross_encoder and name.partition(":")[0] == "cross-encoder":
+        name = f"cross-encoder:{cross_encoder}"
     return get_reranker(name)
 
 

@@ -22,7 +22,7 @@ from . import other_databases
 from .databases import sidecar_database, sidecar_databases
 from .settings import config, redacts, setting_list
 
-OURS = "sidecar redact hidden_tags mcp_hosts cross_encoder judgments files warm_up".split()
+OURS = "sidecar redact hidden_tags mcp_hosts judgments files warm_up".split()
 
 
 async def start(datasette: Datasette) -> None:
