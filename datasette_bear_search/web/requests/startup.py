@@ -6,6 +6,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+import click
 from datasette.app import Datasette
 from datasette.database import Database
 from datasette.utils import StartupError
@@ -25,22 +26,26 @@ from .settings import config, redacts, setting_list
 OURS = "sidecar redact hidden_tags mcp_hosts judgments files warm_up".split()
 
 
+class Refused(StartupError, click.ClickException):
+    """Datasette doesn't start. Its version 0.65 prints only the second kind without a traceback."""
+
+
 async def start(datasette: Datasette) -> None:
     """Attach the sidecar named in the settings, and start to load its model if they say so.
 
-    :raises StartupError: if it isn't a sidecar, if secrets must be masked but can't be detected, or
+    :raises Refused: if it isn't a sidecar, if secrets must be masked but can't be detected, or
         for an unknown setting: a mistyped hidden_tags would hide nothing
     """
     if not isinstance(datasette.plugin_config(PLUGIN) or {}, dict):
-        raise StartupError(f"The settings of {PLUGIN} have to be names with values.")
+        raise Refused(f"The settings of {PLUGIN} have to be names with values.")
     known = [*OURS, *CONFIGURATION_KEYS]
     for name in config(datasette).keys() - known:
-        raise StartupError(f"{PLUGIN} has no setting {name!r}. {did_you_mean(str(name), known)}")
+        raise Refused(f"{PLUGIN} has no setting {name!r}. {did_you_mean(str(name), known)}")
     try:
         if redacts(datasette):
             masking.require()
     except masking.RedactionMissing as error:
-        raise StartupError(f"The setting redact of {PLUGIN} is on. {error}") from None
+        raise Refused(f"The setting redact of {PLUGIN} is on. {error}") from None
     _attach_sidecar(datasette)
     if setting_list(datasette, "hidden_tags"):
         for each in await sidecar_databases(datasette):
@@ -89,8 +94,8 @@ def _attach_sidecar(datasette: Datasette) -> None:
     ):
         return
     if not (path.is_file() and index_file.has_our_id(path)):  # another program may have locked it
-        raise StartupError(
+        raise Refused(
             f"The setting sidecar of {PLUGIN} names {path}, "
-            "which is not an index made by datasette bear-index"
+            "which is not an index made by datasette bear-index."
         )
     datasette.add_database(Database(datasette, path=str(path), is_mutable=True), name=path.stem)

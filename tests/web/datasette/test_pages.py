@@ -5,6 +5,7 @@ Everything here runs on both versions of Datasette.
 Tests ``web/datasette/cells.py``, ``web/datasette/metadata.py`` and ``web/requests/startup.py``.
 """
 
+import asyncio
 import json
 import re
 import sqlite3
@@ -12,8 +13,10 @@ from contextlib import closing
 from html import unescape
 
 import pytest
+from click.testing import CliRunner
 from datasette import hookimpl
 from datasette.app import Datasette
+from datasette.cli import cli
 from datasette.database import Database
 from datasette.plugins import pm
 from datasette.utils import StartupError
@@ -266,6 +269,15 @@ async def test_a_setting_that_would_be_ignored_is_refused(path, settings, messag
     datasette = configured([path], {"plugins": {"datasette-bear-search": settings}})
     with pytest.raises(StartupError, match=message):
         await datasette.invoke_startup()
+
+
+async def test_refused_settings_end_the_command_with_a_sentence(path, tmp_path):
+    (tmp_path / "own.json").write_text('{"plugins": {"datasette-bear-search": {"hidden_tag": []}}}')
+    own = ["--config" if IS_1_0 else "--metadata", str(tmp_path / "own.json")]
+    command = ["serve", str(path), *own, "--get", "/"]
+    result = await asyncio.to_thread(CliRunner().invoke, cli, command)
+    assert "Error: datasette-bear-search has no setting 'hidden_tag'." in result.output
+    assert result.exit_code == 1
 
 
 async def test_the_configuration_that_was_given_stays_as_it_is(path):
