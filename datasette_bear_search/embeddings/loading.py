@@ -78,11 +78,15 @@ def load(kind: str, folder: Path) -> Any:
                 model_kwargs={"weights_only": True, "use_safetensors": True},
             )
     except ImportError as error:
-        raise ModelUnavailable(
-            "Models other than the built-in one, and reranking, need the Python package "
-            f"sentence-transformers, which can't be imported here ({first_line(error)}). Install "
-            f"it: {INSTALL_LIBRARY}."
-        ) from error
+        raise library_missing(first_line(error)) from error
+
+
+def library_missing(reason: str) -> ModelUnavailable:
+    return ModelUnavailable(
+        "Models other than the built-in one, and reranking, need the Python package "
+        f"sentence-transformers, which can't be imported here ({reason}). Install "
+        f"it: {INSTALL_LIBRARY}."
+    )
 
 
 def _is_made_for(kind: str, folder: Path) -> bool:

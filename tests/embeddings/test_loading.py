@@ -16,6 +16,7 @@ from datasette.cli import cli
 
 from datasette_bear_search.cli import serve
 from datasette_bear_search.embeddings import loading, registry, rerankers
+from datasette_bear_search.embeddings.backends import sentence_transformers as library
 from datasette_bear_search.embeddings.base import ModelUnavailable
 from datasette_bear_search.embeddings.files import bundled_folder
 from datasette_bear_search.embeddings.names import BUNDLED, HUB_DEFAULT
@@ -360,6 +361,15 @@ def test_a_folder_named_like_a_reranker_does_not_matter(foreign_folder, mark):
 
 
 # The hub
+
+
+def test_a_model_that_could_not_run_here_is_not_downloaded(monkeypatch):
+    monkeypatch.setattr(library, "find_spec", lambda name: None)
+    monkeypatch.setattr(library.files, "download", pytest.fail)
+    embedder = registry.trust("someone/some-model")
+    embedder.may_download = True
+    with pytest.raises(ModelUnavailable, match="Install it: pip install sentence-transformers"):
+        embedder.load()
 
 
 def test_a_downloaded_model_is_checked_before_it_is_loaded(unsafe, mark, tmp_path, monkeypatch):

@@ -170,6 +170,8 @@ class SentenceTransformerEmbedder(Embedder):
                     f"The model {self.name} isn't on this machine. To download it from the Hugging "
                     f"Face hub, run: datasette bear-index --model {self.name}"
                 )
+            if find_spec("sentence_transformers") is None:  # before hundreds of megabytes
+                raise loading.library_missing("it isn't installed")
             folder = files.download(self.plain_name)
         weights = files.file_hashes(folder, WEIGHT_FILES)
         if self.plain_name == BUNDLED and weights.get("model.safetensors") != files.BUNDLED_SHA256:
