@@ -228,8 +228,10 @@ def _location(entry: Mapping[str, Any], place: str, path: Path) -> str:
     if location is not None:
         return absolute(str(location), path.resolve().parent)
     if kind and (default_location := getattr(get_kind(kind), "default_location", None)):
-        with suppress(SourceError):
+        try:
             return str(default_location())
+        except SourceError as error:
+            raise ConfigurationError(f"{place}: {error}") from None
     raise ConfigurationError(f'{place}: it needs a "location".')
 
 

@@ -209,6 +209,7 @@ def test_options_are_given_to_the_source_and_secrets_are_not_kept(
         ("sources: til", "sources has to be a list"),
         ("sources: [til]", 'source 1: it has to say where the notes are: "location: PATH"'),
         ("sources: [{name: x}]", 'source 1 (x): it needs a "location"'),
+        ("sources: [{kind: bear}]", "source 1: Bear's notes were not found on this computer."),
         ("sources: [{location: til, nmae: x}]", "Did you mean name?"),
         ("sources: [{location: til, kind: markdwon}]", "Did you mean markdown?"),
         ("sources: [{location: til, name: a b}]", "a name is made of letters"),
