@@ -46,6 +46,14 @@ class SearchCommand(output.Command):
         own = super().get_params(ctx)
         return [*own[:2], *_page_options(), *own[2:]]
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if not error.option_name.startswith("--"):
+                error.message += " To leave out a word, put -- before the query: -- roof -draft"
+            raise
+
 
 @click.command(cls=SearchCommand)
 @click.argument("words", nargs=-1, metavar="[QUERY]...")

@@ -125,6 +125,12 @@ def test_the_command_has_the_filters_of_the_page(bear_search, arguments, expecte
     assert set(titles(bear_search("--mode", "keyword", "--json", *arguments))) == expected
 
 
+def test_a_word_with_a_minus_is_told_where_to_stand(bear_search):
+    failed = bear_search("roof", "-draft", status=2)
+    assert "put -- before the query: -- roof -draft" in failed.stderr
+    assert "put --" not in bear_search("roof", "--draft", status=2).stderr
+
+
 def test_every_parameter_of_the_page_is_an_option():
     asked = set()
 
