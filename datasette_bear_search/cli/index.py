@@ -208,7 +208,7 @@ def index_sources(
         raise ForeseenError(model_failure)
     if report.failures:
         failed = f"{counted(len(report.failures), 'source')} of {len(configs):,} could not be read."
-        raise ForeseenError(f"{failed} Their notes in the index stay as they were.")
+        raise ForeseenError(f"{failed} What the index has of it stays as it was.")
 
 
 def _cost(passages: int, dimension: int, per_second: float) -> str:
@@ -227,7 +227,7 @@ def _report_lines(report: Report, seconds: float, path: Path) -> list[str]:
     if report.refused:
         done += (
             f". The model doesn't know most of the text of {counted(report.refused, 'passage')}, "
-            "or failed to embed it, so that is found by its words only"
+            "or failed to embed it; such text is found by its words only"
         )
     size = f"{report.size / 1e6:.1f} MB"
     return [done, f"Index: {counted(report.notes, 'note')}, {size}, {path}"]

@@ -53,7 +53,7 @@ def installed() -> list[SourceConfig]:
 
 def names() -> list[str]:
     """Return the kinds in the order in which they are tried for a location."""
-    return [*_kinds_of_plugins(), *OUR_KINDS]
+    return [*_kinds_of_plugins(), *(kind for kind in OUR_KINDS if kind != "demo")]
 
 
 def get_kind(kind: str) -> type[Source]:

@@ -188,6 +188,7 @@ def test_a_path_that_no_kind_reads_gives_an_error_that_lists_the_kinds(index, tm
     (tmp_path / "song.mp3").write_bytes(b"\0")
     output = index(tmp_path / "song.mp3", fails=True).output
     assert "as any of these: journal, bear, bear-backup," in output
+    assert "demo" not in output
     assert "There is nothing at" in index(tmp_path / "nowhere", fails=True).output
 
 
@@ -219,7 +220,7 @@ def test_a_broken_source_harms_no_other_and_loses_nothing(index, journal, sideca
     journal("two", note("Tuesday"), note("Wednesday"))
     output = index(fails=True).output
     assert "journal: " in output
-    assert "1 source of 2 could not be read" in output
+    assert "1 source of 2 could not be read. What the index has of it stays as it was." in output
     assert titles(sidecar_path) == ["Monday", "Tuesday", "Wednesday"]
 
 

@@ -81,7 +81,7 @@ class _Served(Embedder):
         if not is_remote_permitted(self.plain_name):
             raise ModelUnavailable(
                 f"{self.plain_name} would send your notes and queries to {whom}. If you want "
-                f"that, set the environment variable {REMOTE_VARIABLE} to {self.plain_name}"
+                f"that, name {self.plain_name} in the environment variable {REMOTE_VARIABLE}."
             )
 
 
