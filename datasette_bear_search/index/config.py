@@ -168,7 +168,8 @@ def _settings(path: Path) -> Mapping[str, Any]:
         problem = getattr(error, "problem", None) or error
         raise ConfigurationError(
             f"{place}: this is not YAML in UTF-8 ({problem}). Check the indentation, colons and "
-            "quotation marks there, and how your editor saves it."
+            "quotation marks there (a # outside them begins a comment), and how your editor saves "
+            "it."
         ) from None
     content = {} if content is None else content
     wanted = f"begin with {': or '.join(CONFIGURATION_KEYS)}:, and have below it what belongs to it"

@@ -204,6 +204,7 @@ def test_options_are_given_to_the_source_and_secrets_are_not_kept(
     ("content", "message"),
     [
         ("sources: [", "this is not YAML"),
+        ("never_index_tags: [#private]", "a # outside them begins a comment"),
         ("- a", "it has to begin with sources:"),
         ("sauces: []", "there is no setting 'sauces' here. Did you mean sources?"),
         ("sources: til", "sources has to be a list"),
