@@ -50,9 +50,10 @@ class SearchCommand(output.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            if not error.option_name.startswith("--"):
-                error.message += " To leave out a word, put -- before the query: -- roof -draft"
-            raise
+            if error.option_name.startswith("--"):
+                raise
+            said = f"{error.message} To leave out a word, put -- before the query: -- roof -draft"
+            raise click.NoSuchOption(error.option_name, said, ctx=ctx) from None
 
 
 @click.command(cls=SearchCommand)

@@ -51,11 +51,13 @@ def show(found: Found[FoundNote], embedder: Embedder | None) -> Results:
     """
     plan = found.plan
     # Short texts are shown whole. To score them by meaning, too, would take 1.6 times as long.
-    by_meaning = [note for note in found.hits if len(note.around) > SHOWN or may_mark(note, plan)]
-    by_words = [note for note in found.hits if note not in by_meaning]
-    scored = scored_sentences(plan, by_words, None) | scored_sentences(
-        plan, by_meaning, embedder if "semantic" in found.retrievers else None
-    )
+    by_words: list[FoundNote] = []
+    by_meaning: list[FoundNote] = []
+    for note in found.hits:
+        is_long = len(note.around) > SHOWN
+        (by_meaning if is_long or may_mark(note, plan) else by_words).append(note)
+    embedder = embedder if "semantic" in found.retrievers else None
+    scored = scored_sentences(plan, by_words, None) | scored_sentences(plan, by_meaning, embedder)
     chosen = [(note, *_chosen(note, plan, scored.get(note.id, []))) for note in found.hits]
     texts = [
         (said, note.language)
