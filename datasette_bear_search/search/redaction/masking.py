@@ -314,7 +314,8 @@ def _tokens(text: str) -> Iterator[tuple[int, int]]:
         start, end = token.span()
         if end - start > LONGEST_TOKEN:
             continue
-        yield from (match.span() for match in _known_tokens().finditer(text, start, end))
+        for match in _known_tokens().finditer(text, start, end):
+            yield match.span(match.lastindex or 0)
         if not (_DIGIT.search(text, start, end) or text.find("@", start, end) >= 0):
             continue
         line_start = text.rfind("\n", max(0, start - _BEFORE), start) + 1

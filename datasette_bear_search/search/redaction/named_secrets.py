@@ -35,11 +35,13 @@ _REST = (
 )
 _IS = "is|was|ist|war|lautet|es|est|e|er|ar|jest|je|este|ειναι|это|है"
 _BESIDE = re.compile(
-    rf"{_REST}(?:(?:\b(?:{_IS}|to)[ \t]?)?(?::=|=>|->|::|[:=|>→⇒]|\.{{3,40}}|…)"
+    rf"{_REST}(?:(?:\b(?:{_IS}|to|value)[ \t]?)?(?::=|=>|->|::|[:=|>→⇒]|\.{{3,40}}|…)"
     rf"|(?<=[ \t])--?(?=[ \t])|\b(?:{_IS}|to|auf)(?=[ \t])|[是为為は는은])"
     rf"[*_]{{0,3}}[ \t]{{0,3}}(?:\|[ \t]{{0,9}})?(?:<\w{{1,6}}>)?{_MARKS}(?=\S)"
 )
-_OPTION = re.compile(rf"[ =]{_MARKS}(?=\S)")  # gpg --passphrase …
+_OPTION = re.compile(rf"[ =]{_MARKS}(?=\S)")
+# gpg --passphrase …, and login me password … in a .netrc
+_BEFORE_OPTION = re.compile(r"(?:--|\b(?:login|user(?:name)?)[ \t]\S{1,60}\s{1,9})\Z")
 _VALUE = re.compile(rf"((?:[^\s<{_QUOTES}，。；、）】]|<(?!/)){{6,200}})")
 _AT_END = re.compile(rf"{_REST}([:=]?)[*_# \t]{{0,6}}\r?\n")
 _LABEL = re.compile(r"[\s#>*_+•\d.)-]*(?:[\w./-]{1,20} ){0,2}")
@@ -75,9 +77,9 @@ _AUTHORIZATION = re.compile(
     r"([^\s\"'`]{6,4000})"
 )
 _BEARER = re.compile(r"[ \t]{1,3}([^\s\"'`]{16,4000})")
-_USER = re.compile(
-    r"\s[\"']?(?:-u|--user|--proxy-user)[ \t=]{0,3}[\"']?[^\s:\"']{1,64}:([^\s\"']{1,200})"
-)
+# The rest of a command, over continued lines, and an argument of it.
+_COMMAND = re.compile(r"[^\n]*(?:(?<=\\)\n[^\n]*)*")
+_ARGUMENT = r"(?:\"([^\"\n]+)\"|'([^'\n]+)'|([^\s\"'`]{0,4000}[^\s\"'`;,)]))"
 _ENDING = re.compile("[a-zα-ωа-яёіა-ჰ]{0,4}")  # "Passwörter", "пароля"
 
 # Values that aren't passwords but refer to one: a variable, a call, an address, a path, an app, a
@@ -101,7 +103,7 @@ def named_secrets(text: str) -> Spans:
     labels: list[tuple[int, bool]] = []
     tables: dict[int, tuple[str, set[int]]] = {}
     for start, end in _passwords(folded, names):
-        is_option = folded.startswith("--", max(0, start - 2))
+        is_option = _BEFORE_OPTION.search(folded[max(0, start - 80) : start])
         if match := _BESIDE.match(folded, end) or (is_option and _OPTION.match(folded, end)):
             place = match.end()
             grouped = [*_base32(_BASE32.match(text, place))]
@@ -120,6 +122,7 @@ def named_secrets(text: str) -> Spans:
     yield from _lists(folded, names["recovery_codes"], _CODE, 1, _MOST_CODES)
     yield from _lists(folded, names["seed_phrases"], _WORD, _LEAST_WORDS, _MOST_WORDS)
     yield from _in_requests(folded, names["requests"])
+    yield from _in_commands(text, folded, names["commands"])
 
 
 # --- names
@@ -303,7 +306,7 @@ def _lists(
                 break
 
 
-# --- requests: curl, and headers of HTTP
+# --- requests and commands
 
 
 def _in_requests(folded: str, names: set[str]) -> Spans:
@@ -314,12 +317,21 @@ def _in_requests(folded: str, names: set[str]) -> Spans:
                 yield match.start(2), match.start(2) + len(value)
     for _, end in _places(folded, names & {"bearer"}):
         yield from _password(_BEARER.match(folded, end), folded)
+
+
+def _in_commands(text: str, folded: str, names: set[str]) -> Spans:
+    """Yield the secrets among the arguments of commands, and those in cookies."""
     known = described()["names"]
-    for match in _USER.finditer(folded) if "curl" in names else ():
-        before = folded[max(0, match.start() - 300) : match.start() + 1]
-        _, curl, command = before.rpartition("curl")
-        is_command = curl and "\n" not in command.replace("\\\n", "")
-        is_name = match[1] in {*known["parts"], *known["passwords"]}
-        is_value = re.search(r"\w", match[1]) and not (is_name or _NO_PASSWORD.match(match[1]))
-        if is_command and is_value:
-            yield match.span(1)
+    for name in names:
+        option = re.compile(rf"\s[\"']?(?:{known['commands'][name]}){_ARGUMENT}")
+        done = 0
+        for _, end in _places(folded, [name]):
+            if end < done or not (command := _COMMAND.match(text, end)):
+                continue
+            done = command.end()
+            for match in option.finditer(text, end, done):
+                start, stop = match.span(match.lastindex or 0)
+                value = folded[start:stop]
+                is_name = value in {*known["parts"], *known["passwords"]}
+                if re.search(r"\w", value) and not (is_name or _NO_PASSWORD.match(value)):
+                    yield start, stop

@@ -58,6 +58,26 @@ SECRETS = [
     "curl -u me:«secret-word» https://x.org",
     "curl https://x.org --user 'me:«pass1word2»'",
     "curl -s \\\n  -u me:«geheim» https://x.org",
+    "curl -su 'me:«p4per;cup»' https://x.org --cookie 'theme=dark; sid=«qp39vnz02kd8»'",
+    "Cookie: theme=dark; session=«8f7d6c5b4a39»; lang=de",
+    "Set-Cookie: sid=«9f8e7d6c5b4a»; Path=/; Max-Age=2592000; HttpOnly",
+    # commands
+    "mysql -u root -p«T0rtoise» shop",
+    "mysqldump -P3306 -uadmin -p'«Rain Boots»' --all-databases",
+    "7z a b.7z -p\"«blue Whale»\" notes/",
+    "`sshpass -p «hunter» ssh -p 2222 me@x.org`",
+    "smbclient //nas/share -U kim%«Velvet33»",
+    # files of programs
+    "machine x.org login me password «cobble9stone»",
+    "machine x.org\n  login me\n  password «cobble9stone»",
+    "localhost:5432:*:me:«Sunny-Day-4»",
+    "cache: redis://:«Pebble4Stone»@cache:6379/0",
+    "Endpoint=sb://x.org/;SharedAccessKeyName=Root;SharedAccessKey=«pQ9rS8tU7vW6xY5z=»",
+    '<add key="ApiKey" value="«83jf02kd93jf02»" />',
+    # licenses of software
+    "License key: «QX7P-22LM-9RTT»",
+    "Lizenzschlüssel: «QX7P-22LM-9RTT»",
+    "Serial «7H3KQ-9PLM2-XX4TR-88WZC»",
     # other languages
     *(
         f"{name}: «{P}»"
@@ -168,6 +188,14 @@ Authorization: Bearer $TOKEN
 curl -u $USER:$PASS https://example.com
 curl -u user:password https://example.com
 docker run -u 1000:1000 image
+docker run --name mysql -p3306:3306 mysql:8
+mysql -u root -p shop < dump.sql
+mysql -u root -p$MYSQL_PWD -P3306 shop
+Recipe: cookie: 200g flour, 100g butter
+Cookies: oats=50g
+Set-Cookie: theme=dark; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT
+09:30:15:standup:notes2 and localhost:8080:shop:web
+Part number: AB-1234-CD, serial number: the usual
 I use 2FA with an authenticator app on both phones since 2023
 Two-factor: turn it on for mail, bank and cloud
 OTP comes by text message, takes 30 seconds
@@ -257,7 +285,9 @@ def test_a_secret_below_its_name_is_masked_in_a_part_without_the_name():
         "password,a,b\n", "password", "pass ", "key=", "seed ", "seed phrase: ", "seed abandon ",
         "recovery code: ", "recovery code:\n1234-5678\n", "2fa ", "otp: jbsw ",
         "secret: jbsw y3dp ",
-        "curl ", "curl -u a:b1 ", "-u a:b\n", "authorization: a ", "authorization: bearer ",
+        "curl ", "curl -u a:b1 ", "cookie a=b12345 ", "mysql -p;;;; ", "7z -p'",
+        "a:5432:", "A1B2C-", "login a password ", "-u a:b\n",
+        "authorization: a ", "authorization: bearer ",
         "bearer ", "DE89 ", "DE89 3704 ", "aa11", "password for ", "password (", "password - ",
         "пароль ", "密码", "é", "İ", "ｐ", "password\u0301 ", "| password ", "password\t", "\t",
         "|", "|\n",
