@@ -136,8 +136,7 @@ def breaks_are_soft(text: str, *, by_default: bool) -> bool:
     :param by_default: what it is in the note's app: a space in CommonMark, a new line in Bear
     """
     text = text[:BREAKS_READ]
-    if "```" in text:
-        text = "\n".join(f"\n{text}".split("\n```")[::2])  # without code
+    text = "\n".join(re.split("\n(?:```|~~~)", f"\n{text}")[::2])  # without code
     # Lines that the next one continues. A break before a shorter line than MIN_WRAPPED was meant.
     lines = text.split("\n")
     lengths = [

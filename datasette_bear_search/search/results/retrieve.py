@@ -240,7 +240,7 @@ select
     iif(passages.text is null, around_start + 1, 1), around_end - around_start
   ) as around,
   (
-    select length(before) - length(replace(before, '```', '..'))
+    select length(before) - length(replace(replace(before, '```', '..'), '~~~', '..'))
     from (select substr(notes.body, 1, around_start) as before)
   ) % 2 as is_in_code,
   iif(:whole, substr(notes.body, 1, {READ}), '') as whole,

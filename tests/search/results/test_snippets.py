@@ -182,6 +182,13 @@ def test_words_are_marked_in_code_with_html(index_notes):
     assert with_marks(shown(path, "pump")["Pump"].snippet) == expected
 
 
+@pytest.mark.parametrize("fence", ["```", "~~~"])
+def test_a_passage_within_long_code_keeps_its_markup(index_notes, fence):
+    code = "\n".join(f"echo {n} is <b>{n * 7}</b>" for n in range(150))
+    path = index_notes([BearNote(f"# Log\n\n{fence}sh\n{code}\necho <b>boiler</b>\n{fence}\n")])
+    assert "echo <b>boiler</b>" in shown(path, "boiler")["Log"].text
+
+
 def test_text_after_long_code_is_not_code(index_notes):
     code = "\n".join(f"insert into readings values ({n}, 'cellar', {n * 7});" for n in range(80))
     prose = "The `pump` runs at night.\n\n```\nstart boiler --now\n```\n\n" + "Then it rests. " * 99
