@@ -241,10 +241,11 @@ def _pairs(db: sqlite3.Connection, left: str, right: str) -> list[tuple[int, int
     tables qualify, Core Data's number of notes decides; without it, pairs of nothing don't count.
     """
     joins = []
-    for (table,) in db.execute("select name from sqlite_master where type = 'table'").fetchall():
-        ends = [re.compile(f"Z_[0-9]+{end}") for end in (left, right)]
+    ends = [re.compile(f"Z_[0-9]+{end}") for end in (left, right)]
+    tables = db.execute("select name from sqlite_master where type = 'table'").fetchall()
+    for table in filter(ends[1].fullmatch, (name for (name,) in tables)):
         lefts, rights = ([*filter(end.fullmatch, _columns(db, table))] for end in ends)
-        if ends[1].fullmatch(table) and len(lefts) == len(rights) == 1:
+        if len(lefts) == len(rights) == 1:
             joins.append((table, lefts[0], rights[0]))
     numbers = _rows(db, "select Z_ENT from {Z_PRIMARYKEY} where Z_NAME = 'SFNote'")
     registered = [f"Z_{number}{right}" for (number,) in numbers]
