@@ -104,6 +104,7 @@ setup(
             "index/run/unrelated.txt",
             "search/redaction/secrets.yaml",
             "sources/exports/mail_labels.yaml",
+            "sources/folders/wikis.tsv",
             "sources/formats/words.txt",
         ]
     },

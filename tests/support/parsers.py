@@ -31,7 +31,7 @@ from datasette_bear_search.sources.base import Unreadable
 from datasette_bear_search.sources.bear import backup
 from datasette_bear_search.sources.exports import evernote, mail, slack, zips
 from datasette_bear_search.sources.files.archive import File
-from datasette_bear_search.sources.folders import front_matter, org, tiddlywiki
+from datasette_bear_search.sources.folders import front_matter, org, wikis
 from datasette_bear_search.sources.folders.logseq import LogseqGraph
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from datasette_bear_search.sources.folders.obsidian import ObsidianVault
@@ -355,7 +355,13 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "Evernote": _evernote,
     "mail": _mail,
     "Org": lambda body: (org.parse(body, "a"), org.names(body)),
-    "TiddlyWiki": lambda body: (tiddlywiki.split(f"tags: {body}"), tiddlywiki.split(f"\n\n{body}")),
+    "TiddlyWiki": lambda body: (
+        wikis.split_tiddler(f"tags: {body}"),
+        wikis.split_tiddler(f"\n\n{body}"),
+    ),
+    "Zim": lambda body: wikis.as_markdown(body, wikis.ZIM),
+    "vimwiki": lambda body: wikis.as_markdown(body, wikis.VIMWIKI),
+    "MDX": lambda body: wikis.as_markdown(body, wikis.MDX),
     "Notion": lambda body: (
         zips._ID.sub("", body),
         zips._PROPERTY.match(body),

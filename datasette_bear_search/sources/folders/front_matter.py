@@ -108,7 +108,8 @@ def tags(properties: Mapping[str, Any], names: Iterable[str] = TAGS) -> list[str
     for value in (properties[name] for name in names if name in properties):
         for text in _texts(value):
             is_item = not isinstance(value, str)
-            items += [text] if is_item else text.split("," if "," in text else None)
+            between = r",|\s(?=#)" if "," in text else r"\s"
+            items += [text] if is_item else re.split(between, text)
     return [tag for item in items if (tag := item.strip().strip("#*\"'/[] "))]
 
 

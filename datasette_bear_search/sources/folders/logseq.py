@@ -16,7 +16,7 @@ from ..files.archive import Archive, File
 from ..files.states import composed
 from ..formats.markdown_metadata import Metadata, ParsedText, suffix, without_code
 from ..formats.text import decode, word_lists
-from . import NoteFolder, front_matter, org
+from . import NoteFolder, front_matter, org, wikis
 from .links import without_suffix
 
 SETTINGS_FOLDER = "logseq"
@@ -40,21 +40,6 @@ _FORMAT_PARTS = re.compile(r"'[^'\n]*'|y+|M+|do|d+|E+|.")
 _PROPERTY = re.compile(
     r"[ \t]*(?:-[ \t]+)?(?P<name>[^\s:#\[\]]+)::(?:[ \t]+(?P<value>.*))?(?:\n|\Z)"
 )
-# Properties that only Logseq reads, such as how a block looks. LOGBOOK is a record of time spent.
-_FOR_LOGSEQ = re.compile(
-    r"^(?:(?P<bullet>[ \t]*-)[ \t]+|[ \t]*)(?:"
-    r":LOGBOOK:[ \t]*\n(?:[ \t]*CLOCK:.*\n)*[ \t]*:END:[ \t]*"
-    r"|#\+(?:BEGIN|END)_(?:CAUTION|CENTER|IMPORTANT|NOTE|PINNED|QUOTE|TIP|VERSE|WARNING)[ \t]*"
-    r"|(?:background-color|card-[\w-]+|collapsed|created-at|heading|hl-[\w-]+|id|logseq\.[\w.-]+"
-    r"|ls-type|query-[\w-]+|updated-at)::(?:[ \t].*)?)(?(bullet)|(?:\n|\Z))",
-    re.MULTILINE,
-)
-_BLOCK = r"\(\([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\)\)"
-_MARKS = re.compile(  # [label](a block or page), a block alone or shown whole, ^^highlighted^^
-    rf"\[([^\[\]\n]*)\]\((?:{_BLOCK}|\[\[([^\[\]\n]+)\]\])\)|\^\^([^\^\n]+)\^\^"
-    rf"|(?:\{{\{{embed[ \t]+)?{_BLOCK}(?:[ \t]*\}}\}})?"
-)
-
 # Bytes at the top of a page that are searched for its other names.
 PROPERTIES_SIZE = 4096
 _BRACKETED = re.compile(r"#?\[\[([^\[\]\n]+)\]\]")
@@ -150,10 +135,7 @@ class LogseqGraph(NoteFolder):
         properties, body, problem = _page_properties(text)
         if isinstance(tags := properties.get("tags"), str):
             properties["tags"] = _page_names(tags)
-        if any(mark in body for mark in ("::", "#+", ":LOGBOOK:")):
-            body = _FOR_LOGSEQ.sub(lambda line: line["bullet"] or "", body)
-        if any(mark in body for mark in ("((", "([[", "^^")):
-            body = _MARKS.sub(_markdown, body)
+        body = wikis.as_markdown(body, wikis.LOGSEQ)
         title = front_matter.first(properties, front_matter.TITLES) or self._link_name(file.key)
         return self._with_properties(properties, problem, title, body)
 
@@ -169,11 +151,6 @@ class LogseqGraph(NoteFolder):
             todos_open=metadata.todos_open + len(tasks) - done,
             todos_done=metadata.todos_done + done,
         )
-
-
-def _markdown(mark: re.Match[str]) -> str:
-    label, page, highlighted = mark.groups("")
-    return f"[[{page}|{label}]]" if page else f"=={highlighted}==" if highlighted else label
 
 
 def formatted(day: date, pattern: str) -> str:
@@ -210,5 +187,5 @@ def _page_properties(text: str) -> tuple[dict[str, Any], str, str]:
 def _page_names(value: object) -> list[str]:
     """Return the names of pages in a property: ``garden, [[raised beds]] #[[hens]]``."""
     text = str(value or "")
-    names = [*_BRACKETED.sub(",", text).split(","), *_BRACKETED.findall(text)]
+    names = [*re.split(r",|\s(?=#)", _BRACKETED.sub(",", text)), *_BRACKETED.findall(text)]
     return [name for each in names if (name := each.strip(" #"))]

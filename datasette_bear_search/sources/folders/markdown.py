@@ -17,12 +17,12 @@ from ..formats.documents import is_template, parse_html
 from ..formats.keep import is_page_of_keep
 from ..formats.markdown_metadata import ParsedText, suffix
 from ..formats.text import decode, word_lists
-from . import NoteFolder, front_matter, org, tiddlywiki
+from . import NoteFolder, front_matter, org, wikis
 from .links import INDEX_NAMES
 
-MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
+MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdown", ".mkd", ".qmd", ".rmd", wikis.MDX, wikis.VIMWIKI)
 HTML = (".html", ".htm", ".xhtml")
-SUFFIXES = (*MARKDOWN_SUFFIXES, *HTML, ".txt", ".text", org.SUFFIX, tiddlywiki.SUFFIX)
+SUFFIXES = (*MARKDOWN_SUFFIXES, *HTML, ".txt", ".text", org.SUFFIX, wikis.TIDDLER)
 
 # Files and folders among which notes are looked for, to recognize their folder.
 MOST_ENTRIES = 2000
@@ -31,11 +31,9 @@ _BESIDE_TRASH = ("source/notes.json", "notes.sqlite")
 _OF_SITES = word_lists()["of_sites"]
 # As in a Zettelkasten: 202401051000 Tomatoes.md, which [[202401051000]] means.
 _ID = re.compile(r"(?:^|/)(\d{12,14})(?=(?:_|[^\w/])[^/]+$)")
-# Dendron's fields, its dates in milliseconds; and its links: [[note]], [[label|note]],
-# [[label|dendron://vault/note]].
+# Dendron's fields, its dates in milliseconds.
 _OF_DENDRON = re.compile(r"---\r?\n(?:(?!---).*\n)*?desc:(?:(?!---).*\n)*?updated: *'?\d{13}\b")
-_DENDRON_LINK = re.compile(r"\[\[(?:([^\[\]|\n]+)\|)?(?:dendron://[^\[\]|/\n]+/)?([^\[\]|\n]+)\]\]")
-_OF_ZIM, _ZIM_HEADING = "Content-Type: text/x-zim-wiki\n", re.compile(r"(?m)^(={2,6})( .+) =+$")
+_OF_ZIM = "Content-Type: text/x-zim-wiki\n"
 # Pages for each other file from which a whole site may have been made.
 FEWEST_SOURCES = 4
 
@@ -109,11 +107,11 @@ class MarkdownFolder(NoteFolder):
         )
 
     def _other_names(self, folder: Archive, key: str) -> Sequence[str]:
-        if suffix(key) not in (org.SUFFIX, tiddlywiki.SUFFIX):
+        if suffix(key) not in (org.SUFFIX, wikis.TIDDLER):
             return _ID.findall(key)
         text = decode(folder.read(key, largest=LARGEST_NOTE))
         is_org = suffix(key) == org.SUFFIX
-        return org.names(text) if is_org else [tiddlywiki.split(text)[0].get("title", key)]
+        return org.names(text) if is_org else [wikis.split_tiddler(text)[0].get("title", key)]
 
     def _parse(self, file: File, text: str) -> ParsedText:
         name, end = file.name, file.suffix
@@ -121,8 +119,8 @@ class MarkdownFolder(NoteFolder):
             name = composed(file.folder.rpartition("/")[2]) or name
         if end == org.SUFFIX:
             return org.parse(text, name)
-        if end == tiddlywiki.SUFFIX:
-            fields, body = tiddlywiki.split(text)
+        if end == wikis.TIDDLER:
+            fields, body = wikis.split_tiddler(text)
             if fields.get("title", "").startswith("$:/"):  # the wiki's own
                 raise Unreadable("")
             return self._with_properties(fields, "", fields.get("title") or name, body)
@@ -132,12 +130,12 @@ class MarkdownFolder(NoteFolder):
             page = parse_html(text)
             return page._replace(title=page.title or name)
         if text.startswith(_OF_ZIM):
-            text = _ZIM_HEADING.sub(lambda it: "#" * (7 - len(it[1])) + it[2], text)
-            text, end = "---\n" + text.replace("\n\n", "\n---\n", 1), ".md"
+            text = "---\n" + wikis.as_markdown(text, wikis.ZIM).replace("\n\n", "\n---\n", 1)
+            end = ".md"
         if end not in MARKDOWN_SUFFIXES:
             return ParsedText(file.name, without_title_line(text, file.name))
-        if _OF_DENDRON.match(text, 0, 2000):
-            text = _DENDRON_LINK.sub(lambda it: f"[[{it[2]}|{it[1] or it[2]}]]", text)
+        is_of_dendron = _OF_DENDRON.match(text, 0, 2000)
+        text = wikis.as_markdown(text, wikis.DENDRON if is_of_dendron else end)
         parsed = self._parse_markdown(file, text, file.name if self.names_are_titles else name)
         return parsed._replace(soft_breaks=not self.names_are_titles)
 

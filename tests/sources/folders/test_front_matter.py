@@ -82,6 +82,7 @@ def test_words_that_only_look_like_properties_stay_in_the_text(text: str) -> Non
         ("tags: garden spring", ["garden", "spring"]),
         ("tags: garden, raised beds", ["garden", "raised beds"]),
         ("tags: '#garden #spring'", ["garden", "spring"]),
+        ("tags: '#garden #spring, raised beds'", ["garden", "raised beds", "spring"]),
         ("Tags: [garden]", ["garden"]),
         ("tag: garden", ["garden"]),
         ("keywords: [garden]\ncategories: [home]", ["garden", "home"]),

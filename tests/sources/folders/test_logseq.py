@@ -165,10 +165,10 @@ def test_a_page_is_read_again_when_a_name_that_it_links_to_changes(tmp_path: Pat
 
 @pytest.mark.parametrize("page", ["tags:: {}", "---\ntitle: x\ntags: {}\n---\n- y"])
 def test_tags_of_a_page_are_pages_and_links(tmp_path: Path, page: str) -> None:
-    page = page.format("[[Diataxis/How To]] [[b]], c d, #e")
+    page = page.format("[[Diataxis/How To]] [[b]], c d, #e #f, g")
     graph(tmp_path, {"pages/Page.md": page, "pages/Diataxis___How To.md": "- x"})
     note = read(LogseqGraph, tmp_path)["pages/Page.md"]
-    assert tag_names(note) == ["Diataxis/How To", "b", "c d", "e"]
+    assert tag_names(note) == ["Diataxis/How To", "b", "c d", "e", "f", "g"]
     assert link_keys(note) == ["pages/Diataxis___How To.md"]
 
 
@@ -239,6 +239,12 @@ def test_properties_for_logseq_are_left_out_wherever_they_stand(tmp_path: Path, 
         ("- {{embed ((64ab9216-a97a-47eb-8558-2a916670f99d)) }}", "- "),
         ("- [a](((64ab9216-a97a-47eb-8558-2a916670f99d))) b", "- a b"),
         ("- see [the beds]([[Raised beds]])", "- see [[Raised beds|the beds]]"),
+        ("- {{query (and [[garden]] (task TODO))}} b\n- {{video a}}", "-  b\n- {{video a}}"),
+        ("- a\n  #+BEGIN_QUERY\n  {:query [:find b]}\n  #+END_QUERY\n- c", "- a\n- c"),
+        (
+            "- ```\n  id:: {{query a}} ^^b^^\n  ```\n- ^^c^^",
+            "- ```\n  id:: {{query a}} ^^b^^\n  ```\n- ==c==",
+        ),
         ("- ((a)) and 2^^3", None),
     ],
 )
