@@ -14,6 +14,8 @@ def make_older(index: Path) -> Path:
     with closing(sqlite3.connect(index)) as connection, connection:
         connection.execute("drop index notes_known")
         connection.execute("alter table notes drop column stamp")
+        for column in ("tried", "error", "missed"):
+            connection.execute(f"alter table sources drop column {column}")
         connection.execute("create table _left_over (id integer primary key, words text)")
         connection.execute("insert into _left_over (words) select body from notes")
         connection.execute(f"pragma user_version = {schema.VERSION - 1}")

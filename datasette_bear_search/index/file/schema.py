@@ -11,7 +11,7 @@ from pathlib import Path
 from ...sqlite import sqlite3
 
 # Stored as the file's user_version.
-VERSION = 13
+VERSION = 14
 # Stored in the file's header, by which the plugin recognizes an index among attached databases.
 APPLICATION_ID = int.from_bytes(b"BrSn", "big")
 # Porter stemming measures better on nine of ten test collections, and "cafe" finds "café". Vowel

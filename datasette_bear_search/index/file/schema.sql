@@ -19,7 +19,10 @@ create table sources (
   read text,
   notes integer,
   skipped text not null default '[]',  -- lines for people, a JSON array
-  version text  -- of the package that read it
+  version text,  -- of the package that read it
+  tried integer,  -- last try if it has an interval or an error, in seconds since 1970
+  error text not null default '',  -- why that failed, for people
+  missed integer  -- when it first lost many notes
 )
 
 -- The long texts come last, so that SQLite needn't step over them to read the other columns.

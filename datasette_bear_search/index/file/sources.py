@@ -8,17 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ...notes import local_minute
 from ...sources.base import Source, SourceConfig
 from ...sources.formats.dates import timestamp_from_seconds
 from ...sqlite import sqlite3
 from . import database
-from .metadata import get_meta, json_value, set_meta
+from .metadata import json_value
 from .notes import remove
-
-# Key in meta: when sources with an interval or an error were last tried, and the error.
-TRIES = "tries"
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,8 @@ class StoredSource:
     notes: int
     version: str | None  # of the package that read it
     skipped: tuple[str, ...]  # what was left out and why, for people
-    tried: int | None = field(default=None, compare=False)  # last try, in seconds since 1970
+    # If it has an interval or an error: when it was last tried, in seconds since 1970.
+    tried: int | None = field(default=None, compare=False)
     error: str = field(default="", compare=False)  # why that failed, for people
     missed: int | None = field(default=None, compare=False)  # when it first lost many notes
 
@@ -62,22 +61,22 @@ def sources_at(path: Path) -> dict[str, StoredSource]:
 
 
 def read_sources(connection: sqlite3.Connection) -> dict[str, StoredSource]:
-    """Return the sources in the index by name, in the order in which they were added."""
-    sql = """
-    select
-      state, read, notes, version, skipped,
-      name, kind, location, options, never, include_trashed, config_file
-    from sources
-    order by rowid
+    """Return the sources in the index by name, in the order in which they were added.
+
+    An index of an earlier version may lack some of the columns.
     """
+    cursor = connection.execute("select * from sources order by rowid")
+    columns = [column for column, *_ in cursor.description]
     sources = {}
-    tries = json_value(get_meta(connection, TRIES) or "{}", dict)
-    for state, read, notes, version, skipped, *config in connection.execute(sql):
-        name, kind, location, options, never, trashed, file = config
-        options, never = json_value(options, dict), json_value(never, list)
-        source = SourceConfig(name, kind, location, options, tuple(never), bool(trashed), file)
-        own = (source, state, read, notes, version, tuple(json_value(skipped, list)))
-        sources[name] = StoredSource(*own, *tries.get(name, ()))
+    for values in cursor:
+        row = dict(zip(columns, values))
+        options, never = json_value(row["options"], dict), json_value(row["never"], list)
+        name, kind, location = row["name"], row["kind"], row["location"]
+        about = (options, tuple(never), bool(row["include_trashed"]), row["config_file"])
+        known = ("state", "read", "notes", "version", "tried", "error", "missed")
+        facts: dict[str, Any] = {column: row[column] for column in known if column in row}
+        facts["skipped"] = tuple(json_value(row["skipped"], list))
+        sources[name] = StoredSource(SourceConfig(name, kind, location, *about), **facts)
     return sources
 
 
@@ -110,16 +109,14 @@ def write_tries(
 
     :param errors: source → why it failed, and when it first lost many notes
     """
-    stored = get_meta(connection, TRIES) or "{}"
-    tries = json_value(stored, dict)
     for config in configs:
-        tries.pop(config.name, None)
-        if config.every or config.name in errors:
-            tries[config.name] = [int(time.time()), *errors.get(config.name, ("", None))]
-    known = {name for (name,) in connection.execute("select name from sources")}
-    text = json.dumps({name: each for name, each in tries.items() if name in known})
-    if text != stored:
-        set_meta(connection, **{TRIES: text})
+        tried = int(time.time()) if config.every or config.name in errors else None
+        values = [tried, *errors.get(config.name, ("", None))]
+        connection.execute(
+            "update sources set (tried, error, missed) = (?, ?, ?)"
+            " where name = ? and (tried, error, missed) is not (?, ?, ?)",
+            [*values, config.name, *values],
+        )
 
 
 def set_config_file(connection: sqlite3.Connection, config: SourceConfig) -> None:
