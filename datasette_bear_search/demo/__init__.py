@@ -31,10 +31,6 @@ class DemoNotes(FileSource):
     heading_link = HEADING_LINK
     default_name = "bear"
 
-    @classmethod
-    def reads(cls, location: str) -> bool:
-        return Path(location) == NOTES
-
     def read(self, *, include_trashed: bool = False) -> Iterator[Note]:
         notes = {note_id(path): read_note(path) for path in sorted(self.path.glob("*.md"))}
         titles = {first_line(text): key for key, (_, text) in reversed(notes.items())}

@@ -70,7 +70,7 @@ def load(kind: str, folder: Path) -> Any:
         import sentence_transformers
 
         with silent_libraries():
-            return getattr(sentence_transformers, kind)(
+            model = getattr(sentence_transformers, kind)(
                 str(folder),
                 local_files_only=True,
                 trust_remote_code=False,
@@ -79,6 +79,23 @@ def load(kind: str, folder: Path) -> Any:
             )
     except ImportError as error:
         raise library_missing(first_line(error)) from error
+    if lacking := _made_up(model):
+        raise ModelUnavailable(
+            f"The model in {folder} isn't used, because its files lack a part of it ({lacking[0]}),"
+            " which would be random numbers. Copy the missing files there, or download it again."
+        )
+    return model
+
+
+def _made_up(model: Any) -> list[str]:
+    """Return the names of the weights that transformers made up, without those of no use."""
+    from transformers import PreTrainedModel
+
+    parts = (each for each in model.modules() if isinstance(each, PreTrainedModel))
+    weights = dict(weight for part in parts for weight in part.named_parameters())
+    # The library marks what it reads.
+    read = {name for name in weights if getattr(weights[name], "_is_hf_initialized", False)}
+    return [name for name in weights if read and name not in read and "pooler" not in name]
 
 
 def library_missing(reason: str) -> ModelUnavailable:

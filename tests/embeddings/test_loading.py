@@ -180,6 +180,19 @@ def test_a_link_to_another_folder_is_refused(safe, tmp_path):
         loading.check(folder)
 
 
+def test_a_model_that_lacks_a_layer_is_refused(safe, tmp_path):
+    from safetensors.numpy import load_file, save_file
+
+    folder = Path(shutil.copytree(safe, tmp_path / "model"))
+    weights = load_file(folder / "model.safetensors")
+    kept = {name: weights[name] for name in weights if "layer.1." not in name}
+    assert kept.keys() < weights.keys()
+    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelUnavailable, match=r"layer\.1\..*random numbers"):
+        loading.load("SentenceTransformer", folder)
+    loading.load("SentenceTransformer", safe)
+
+
 def test_ordinary_models_pass(safe, tmp_path):
     folder = Path(shutil.copytree(safe, tmp_path / "model"))
     (folder / "pytorch_model.bin").write_bytes(b"never read")
