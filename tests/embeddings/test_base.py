@@ -486,6 +486,9 @@ class FakeSentenceTransformer:
     default_prompt_name = None
     prompts: dict[str, str] = {"query": "", "document": ""}  # noqa: RUF012
 
+    def modules(self):
+        return ()
+
     def __init__(self, path: str, **options: Any) -> None:
         self.path, self.options = path, options
         self.calls: list[tuple[str, str]] = []

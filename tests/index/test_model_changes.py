@@ -62,6 +62,11 @@ class ShortEmbedder(TinyEmbedder):
         return ModelFacts(max_tokens=64, settings={})
 
 
+class ConstantEmbedder(TinyEmbedder):
+    def _vector(self, text):
+        return [1.0] * self.DIMENSION
+
+
 @pytest.fixture
 def indexed(bear_index, write, sidecar_path, monkeypatch) -> Library:
     """Index some notes with the tiny model."""
@@ -138,6 +143,13 @@ def test_a_model_that_cannot_be_had_is_forgotten(indexed, monkeypatch):
     monkeypatch.setattr(OtherEmbedder, "load", refuse)
     with pytest.raises(ModelUnavailable):
         indexed.index(model=OTHER, yes=True)
+    assert indexed.embedder().name == TINY
+
+
+def test_a_model_that_tells_no_texts_apart_is_not_used(indexed):
+    registry.register("test/constant", lambda: ConstantEmbedder("test/constant"))
+    with pytest.raises(ModelUnavailable, match=f"same vector.* the index keeps the model {TINY}"):
+        indexed.index(model="test/constant")
     assert indexed.embedder().name == TINY
 
 

@@ -23,6 +23,8 @@ from ..file.metadata import get_meta, get_number, set_meta
 # The mean similarity of unrelated texts for all-MiniLM-L6-v2, for which all constants that a
 # similarity is compared with were chosen. multilingual-e5-small: .79, all-mpnet-base-v2: .17.
 UNRELATED_MINILM = 0.161
+# Above this, a model tells no texts apart. Those that work are at .75 at most.
+MAX_UNRELATED = 0.98
 # The threshold is this many standard deviations above the mean nearest similarity of unrelated
 # queries: .26 to .39 on five collections. 95 of 100 of their own queries are closer than .43
 # (single words: .27), and at most one in ten nonsense queries is closer than the threshold.

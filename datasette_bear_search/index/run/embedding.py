@@ -73,6 +73,11 @@ class VectorRun:
         embedder.load()
         is_new = state.fingerprint != embedder.fingerprint
         similarity = calibration.unrelated_similarity(embedder) if is_new else 0.0
+        if similarity > calibration.MAX_UNRELATED:
+            raise ModelUnavailable(
+                f"The model {embedder.name} gives all texts nearly the same vector, so it isn't "
+                "used. Its files may be damaged: download it again, or choose another with --model."
+            )
         about_model: dict[str, str | int] = {
             "model": embedder.name,
             "fingerprint": embedder.fingerprint,
