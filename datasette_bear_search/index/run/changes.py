@@ -162,11 +162,9 @@ def _parts(
         part.state, part.is_last = state, True
         part.left_out, part.unread = refused.union(getattr(source, "left_out", ())), unread
         part.skipped = [*map(str, source.skipped), *twice]
-    except Interrupted:
-        if part.count:
+    except SourceError as error:
+        if isinstance(error, Interrupted) and part.count:
             yield part
-        raise
-    except SourceError:
         raise
     except OSError as error:
         raise SourceError(
