@@ -362,6 +362,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "Zim": lambda body: wikis.as_markdown(body, wikis.ZIM),
     "vimwiki": lambda body: wikis.as_markdown(body, wikis.VIMWIKI),
     "MDX": lambda body: wikis.as_markdown(body, wikis.MDX),
+    "Dendron": lambda body: wikis.as_markdown(body, wikis.DENDRON),
     "Notion": lambda body: (
         zips._ID.sub("", body),
         zips._PROPERTY.match(body),

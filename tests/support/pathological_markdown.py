@@ -42,6 +42,8 @@ REPEATED = {
     "addresses": "http://a(",
     "addresses without a scheme": "://",
     "addresses of unknown schemes": "a://",
+    "addresses of vaults": "dendron://",
+    "queries that don't end": "{{query ",
     "processing instructions that don't end": "<?",
     "mail addresses": "a@",
     "equals signs": "==a ",
