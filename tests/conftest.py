@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner, Result
 
+import tests.support.at_start.sitecustomize
 from datasette_bear_search import hookimpl
 from datasette_bear_search.embeddings import files, names, registry
 from datasette_bear_search.index import config
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
 # For torch, in tests and in their processes. Other tests keep all processors busy, and its threads
 # would wait for each other: a third more processor time, or ten times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# For their processes, and for the workers: what this process has imported above.
+AT_START = str(Path(tests.support.at_start.sitecustomize.__file__).parent)
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [AT_START, os.environ.get("PYTHONPATH")]))
 
 PROGRAM, TRUSTED = "datasette-bear-search", "trusted-models.txt"
 numbers = count()

@@ -77,7 +77,7 @@ class Machine:
             "XDG_CACHE_HOME": str(self.cache),
             "XDG_CONFIG_HOME": str(home / "config"),
             "XDG_DATA_HOME": str(home / "data"),
-            "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "tests/support/no_network", ROOT))),
+            "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "tests/support/at_start", ROOT))),
             "PYTHONUNBUFFERED": "1",
             "BEAR_TEST_CONNECTIONS": str(self.root / "connections.txt"),
         }

@@ -1,12 +1,12 @@
-"""Block all connections except to this machine. Python imports this module when it starts.
+"""What each process of a test does first: Python imports this module when it starts.
 
-Attempts are also written to the file that BEAR_TEST_CONNECTIONS names, in case a library swallows
-the error.
+If BEAR_TEST_CONNECTIONS names a file, all connections except to this machine are blocked. Attempts
+are also written to that file, in case a library swallows the error.
 """
 
-import ipaddress
 import os
 import sys
+from types import ModuleType
 
 _CONNECTING = ("socket.connect", "socket.sendto", "socket.sendmsg")
 _RESOLVING = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
@@ -41,8 +41,16 @@ def _only_this_machine(event: str, arguments: tuple) -> None:
     raise ConnectionError(f"nothing may be sent anywhere, but for {where} there was {event}")
 
 
+if "BEAR_TEST_CONNECTIONS" in os.environ:
+    import ipaddress
+
+    sys.addaudithook(_only_this_machine)
+
 # Hide a package, as if it weren't installed.
 if missing := os.environ.get("BEAR_TEST_MISSING"):
     sys.modules[missing] = None  # type: ignore[assignment]
 
-sys.addaudithook(_only_this_machine)
+# Datasette before 1.0 reads all units of measurement, which takes half of its start. None of our
+# tests has one.
+_pint = sys.modules["datasette.vendored.pint"] = ModuleType("datasette.vendored.pint")
+_pint.UnitRegistry = type("NoUnits", (), {})  # type: ignore[attr-defined]
