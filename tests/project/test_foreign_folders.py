@@ -1,7 +1,7 @@
 """Commands in a folder from somebody else: none of its files runs as a Python module.
 
-The folder has a module of each name that Python or an installed package knows, and folders named
-like the default models.
+The folder has a module of each name that Python or an installed package knows. What happens
+to folders named like the default models is among the tests of loading a model.
 
 Tests ``processes.py``.
 """
@@ -27,19 +27,13 @@ from datasette_bear_search.agents import install
 from datasette_bear_search.evaluation import judgments
 from datasette_bear_search.sqlite import sqlite3
 from tests.support.attached import pdf
-from tests.support.machines import DATASETTE, FOREIGN_MODULE, Machine
+from tests.support.machines import DATASETTE, Machine
 from tests.support.shared import give_dictionary
 from tests.support.threads import wait_for
-from tests.support.unsafe_models import write_unsafe_model
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of a terminal")
 
 PATIENCE = 120.0  # seconds; on a busy machine everything is slow
-MODELS = (
-    "sentence-transformers/all-MiniLM-L6-v2",
-    "BAAI/bge-small-en-v1.5",
-    "cross-encoder/ettin-reranker-32m-v1",
-)
 COMMANDS = (
     "bear-index --sidecar notes.db --list",
     "bear-search --sidecar notes.db rain",
@@ -76,15 +70,6 @@ def folder(first_run, tmp_path_factory) -> Iterator[Path]:
         with closing(sqlite3.connect(folder / "notes.db")) as index, index:
             judgments.store(index, "rain", "notes", "Cabin.md", judgments.THIS_WAS_IT)
         yield folder
-
-
-@pytest.fixture
-def models(folder) -> Iterator[None]:
-    """Add folders that pass for models to the foreign folder; their weights are programs."""
-    for name in MODELS:
-        write_unsafe_model(folder / name, folder / f"{name.rpartition('/')[2]}.ran")
-        (folder / name / "modeling.py").write_text(FOREIGN_MODULE)
-        (folder / name / "note.md").write_text("# A note")
 
 
 def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
@@ -146,12 +131,6 @@ def test_an_installed_entry_imports_nothing_of_the_folder(folder, monkeypatch, h
             return [note["title"] for note in found.structured_content["notes"]]
 
     assert "Cabin" in asyncio.run(titles())
-    assert_nothing_ran(folder)
-
-
-def test_no_command_runs_a_folder_named_like_a_model(folder, models):
-    for command in ("bear-search --sidecar notes.db rain", "bear-index --sidecar other.db notes"):
-        assert run(folder, command).returncode == 0
     assert_nothing_ran(folder)
 
 
