@@ -18,7 +18,7 @@ from typing import IO, NamedTuple
 from ...notes import storable_name
 from ..base import NothingThere, SourceError, Unreadable
 from ..formats.dates import parse_timestamp
-from ..formats.markdown_metadata import suffix
+from ..formats.markdown_metadata import IMAGES, OTHER_FILES, suffix
 from ..formats.text import storable, word_lists
 from .states import composed, explained, unreadable
 
@@ -34,6 +34,9 @@ LARGEST_FILE = 64 * MEGABYTE
 LARGEST_ARCHIVE = 8 * 1024 * MEGABYTE
 MOST_FILES = 500_000
 DOCUMENTS = frozenset(word_lists()["documents"])
+
+# Files that only belong to the notes of an export.
+_ATTACHED = (IMAGES | OTHER_FILES) - DOCUMENTS
 
 # A folder with such files is a folder of notes, even if there are exports among them.
 OTHER_NOTES = frozenset({".md", ".markdown", ".txt"})
@@ -117,6 +120,11 @@ class Archive(ABC):
         self.evicted: set[str] = set()  # keys of files whose content is only in a cloud
         self.unread: Counter[str] = Counter()  # documents in neither, counted by suffix
         self.software: set[str] = set()  # names of folders that were left out
+
+    @property
+    def absent(self) -> tuple[object, ...]:
+        """What can't be read now. It may leave without any change of the files that can."""
+        return self.closed, sorted(self.evicted)
 
     def read(self, key: str, *, largest: int = LARGEST_FILE) -> bytes:
         """Return a file's content.
@@ -216,7 +224,7 @@ class Folder(Archive):
                 " it out of there."
             )
         for key in sorted(self.evicted):
-            if suffix(key) in DOCUMENTS:
+            if suffix(key) not in _ATTACHED:
                 raise SourceError(f"{self._root}/{key} is {ONLY_IN_CLOUD}.")
 
     def _add_entries(
@@ -229,8 +237,12 @@ class Folder(Archive):
             key = prefix + (name if name.isascii() else storable_name(name))
             if name[0] == "." and name not in self._hidden:
                 key = prefix + storable_name(name[1:].removesuffix(_ICLOUD))
-                if name.endswith(_ICLOUD) and self._is_wanted(key) and self._is_included(key):
-                    self.evicted.add(key)
+                if name.endswith(_ICLOUD) and self._is_included(key):
+                    if self._is_wanted(key):
+                        self.evicted.add(key)
+                    elif suffix(key) not in DOCUMENTS.union(self._linked_suffixes):
+                        self.closed.append(f"{key}/")  # a folder, or one such as a TextBundle
+                        self.skipped.append(f"{key}: {ONLY_IN_CLOUD}")
             elif entry.is_symlink():
                 self._report_link(key, entry)
             elif entry.is_dir(follow_symlinks=False):

@@ -53,7 +53,7 @@ class FileSource:
             folder = Folder(self.path)
         except SourceError:
             return "none"
-        return digest((folder.closed, [file[:3] for file in folder.files.values()]))
+        return digest((folder.absent, [file[:3] for file in folder.files.values()]))
 
     @contextmanager
     def _open_export(

@@ -191,6 +191,31 @@ def test_a_file_that_is_only_in_icloud_keeps_its_note_and_links(tmp_path, run, s
     assert stored() == before
 
 
+def test_a_folder_that_is_only_in_icloud_keeps_its_notes(tmp_path, run, stored):
+    text = "a.textbundle/text.md"
+    notes = vault(tmp_path / "vault", {**FEW, text: "# In a bundle", "work/w.md": "# Work"})
+    run(notes)
+    before = stored()
+    for name in ("a.textbundle", "work"):
+        shutil.rmtree(notes / name)
+        (notes / f".{name}.icloud").touch()
+    output = run().output
+    assert "a.textbundle: only in iCloud" in output
+    assert "0 removed" in output
+    assert stored() == before
+
+
+def test_a_note_that_is_deleted_while_it_is_only_in_icloud_leaves(tmp_path, run, stored):
+    notes = vault(tmp_path / "vault", FEW)
+    run(notes)
+    evict(notes / "n01.md")
+    run()
+    assert "n01.md" in stored()
+    (notes / ".n01.md.icloud").unlink()
+    assert "1 removed" in run().output
+    assert "n01.md" not in stored()
+
+
 def test_a_rebuild_does_not_lose_what_is_only_in_icloud(tmp_path, run, stored):
     notes = vault(tmp_path / "vault", FEW)
     run(notes)
@@ -271,6 +296,20 @@ def test_an_export_of_which_a_part_is_only_in_icloud_keeps_its_notes(tmp_path, r
     before = stored()
     evict(exports / "a.enex")
     assert "a.enex is only in iCloud" in run(status=1).output
+    assert stored() == before
+
+
+def test_an_export_of_which_a_bundle_is_only_in_icloud_keeps_its_notes(tmp_path, run, stored):
+    bundle = {"info.json": '{"version": 2}', "text.md": "# Words\n\nof a bundle"}
+    files = {f"{name}.textbundle/{key}": text for name in "ab" for key, text in bundle.items()}
+    exports = write_files(tmp_path / "exports", files)
+    settings = f"sources: [{{name: backup, kind: bear-backup, location: {exports}}}]"
+    run("--config", write_files(tmp_path, {"s.yaml": settings}) / "s.yaml")
+    before = stored()
+    assert len(before) == 2
+    shutil.rmtree(exports / "a.textbundle")
+    (exports / ".a.textbundle.icloud").touch()
+    assert "a.textbundle is only in iCloud" in run(status=1).output
     assert stored() == before
 
 
