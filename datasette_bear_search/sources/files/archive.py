@@ -115,7 +115,7 @@ class Archive(ABC):
         self.files: dict[str, File] = {}  # by key, folder by folder
         self.linked: dict[str, File] = {}  # other files that notes may show or link to
         self.skipped: list[str] = []  # what isn't in them and why, one line each, for people
-        self.closed: list[str] = []  # folders that can't be listed: "work/"
+        self.closed: list[str] = []  # what can't be listed: "work/", or looked at: "Roof.md"
         self.empty: dict[str, float] = {}  # folders without anything, and when they last changed
         self.evicted: set[str] = set()  # keys of files whose content is only in a cloud
         self.unread: Counter[str] = Counter()  # documents in neither, counted by suffix
@@ -189,9 +189,7 @@ class Folder(Archive):
             except OSError as error:
                 if not prefix:
                     raise explained(root, error) from error
-                if not isinstance(error, FileNotFoundError):  # a deleted folder isn't reported
-                    self.closed.append(prefix)
-                    self.skipped.append(f"{prefix}: {unreadable(error)}")
+                self._close(prefix, error)
                 continue
             # A folder counts as empty even if it has hidden files.
             if prefix and all(it.name[0] == "." or it.name == "lost+found" for it in entries):
@@ -262,8 +260,10 @@ class Folder(Archive):
     def _add_file(self, key: str, entry: os.DirEntry[str], files: dict[str, File]) -> None:
         try:
             status = entry.stat(follow_symlinks=False)
-        except OSError:
-            return  # deleted in the meantime
+        except OSError as error:
+            if files is self.files:
+                self._close(key, error)
+            return
         if not stat.S_ISREG(status.st_mode):
             self.skipped.append(f"{key}: not a file but a pipe or a device")
             return
@@ -278,6 +278,12 @@ class Folder(Archive):
         created = getattr(status, "st_birthtime", None)
         file = File(key, entry.path, stamp, status.st_size, status.st_mtime, created)
         files.setdefault(key, file)
+
+    def _close(self, key: str, error: OSError) -> None:
+        """Remember what can't be read now, unless it was deleted in the meantime."""
+        if not isinstance(error, FileNotFoundError):
+            self.closed.append(key)
+            self.skipped.append(f"{key}: {unreadable(error)}")
 
     def _is_wanted(self, name: str) -> bool:
         return self._suffixes is None or suffix(name) in self._suffixes

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -21,6 +22,7 @@ from datasette_bear_search.index import watch
 from datasette_bear_search.index.file import database
 from datasette_bear_search.index.run import changes
 from datasette_bear_search.sources.base import SourceError
+from datasette_bear_search.sources.files.archive import Folder
 from datasette_bear_search.sources.folders.markdown import MarkdownFolder
 from tests.support.bear_database import BearNote
 from tests.support.datasettes import configured
@@ -274,6 +276,23 @@ def test_a_file_without_its_data_is_not_opened_on_a_mac(tmp_path, run, stored, m
     assert "n01.md: only in iCloud, so what the index has of it stays" in run().output
     assert stored() == before
     assert MarkdownFolder(notes, "notes").count() == 0
+
+
+def test_a_file_that_can_only_be_listed_keeps_its_note(tmp_path, run, stored, monkeypatch):
+    notes = vault(tmp_path / "vault", FEW)
+    run(notes)
+    before = stored()
+    added = Folder._add_file
+
+    def add(folder, key, entry, files):
+        # As in a folder that one may list but not enter, and in one whose server is away.
+        if key == "n01.md":
+            entry = SimpleNamespace(name=key, stat=lambda **_: os.stat(f"{notes / 'n02.md'}/x"))
+        added(folder, key, entry, files)
+
+    monkeypatch.setattr(Folder, "_add_file", add)
+    assert "n01.md: can't be read (Not a directory)" in run().output
+    assert stored() == before
 
 
 def test_a_file_of_zeros_keeps_its_note(tmp_path, run, stored):
