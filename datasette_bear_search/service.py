@@ -220,7 +220,8 @@ WantedBy=default.target
         xml.SubElement(restart, "Interval").text = "PT1M"  # the shortest that is allowed
         xml.SubElement(restart, "Count").text = "99"
         action = xml.SubElement(xml.SubElement(task, "Actions"), "Exec")
-        program = subprocess.list2cmdline(self.command)
+        # list2cmdline doesn't quote "&", which separates commands. No path here has quotes.
+        program = " ".join(f'"{argument}"' for argument in self.command)
         xml.SubElement(action, "Command").text = "cmd.exe"
         xml.SubElement(action, "Arguments").text = f'/d /c "{program} >> "{self.log}" 2>&1"'
         # schtasks reads UTF-16.
