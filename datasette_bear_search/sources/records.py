@@ -95,9 +95,7 @@ class Records(FileSource):
             note = self._note(key, record, problems)
             if include_trashed or not note.trashed:
                 yield note
-        self.skipped += [
-            f"{counted(count, noun)}{problem}" for (noun, problem), count in problems.items()
-        ]
+        self.skipped += [f"{counted(n, noun)}{why}" for (noun, why), n in problems.items()]
 
     records = "row"  # what a record is called in messages
 
@@ -192,11 +190,9 @@ class JSONFile(Records):
         """
         super().__init__(location, name, **options)
         wanted = "names of notes' fields with those in the file, such as {key: id, body: text}"
-        names = {*NEEDED, *OPTIONAL}
-        is_valid = isinstance(fields, Mapping) and {"key", "body"} <= fields.keys() <= names
-        listed = (
-            f"key and body are needed, others are names out of {', '.join((*NEEDED, *OPTIONAL))}"
-        )
+        names = (*NEEDED, *OPTIONAL)
+        is_valid = isinstance(fields, Mapping) and {"key", "body"} <= fields.keys() <= {*names}
+        listed = f"key and body are needed, others are names out of {', '.join(names)}"
         checked_option("fields", fields, is_valid, f"{wanted}: {listed}")
         self.fields = {field: checked_texts(field, fields[field], wanted) for field in fields}
         self.items = checked_texts("items", items, "where a file has the notes, such as entries")
@@ -320,10 +316,9 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "\n\n".join(filter(None, map(_text, value)))
     if isinstance(value, bytes):
-        try:
+        with suppress(Unreadable):
             return decode(value)
-        except Unreadable:
-            return ""
+        return ""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value).replace("\0", "").replace("\r\n", "\n")

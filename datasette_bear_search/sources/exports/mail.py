@@ -7,6 +7,7 @@ The format: RFC 4155. Google Takeout adds X-GM-THRID and X-Gmail-Labels to each 
 from __future__ import annotations
 
 import csv
+import os
 import re
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator, Mapping
@@ -33,11 +34,12 @@ from ..formats.documents import parse_html
 from ..formats.markdown_metadata import as_markdown, note_from_markdown, suffix, title_of
 from ..formats.text import decode, is_encoding, storable, word_lists
 
-SUFFIX, MESSAGE = ".mbox", ".eml"
+SUFFIX, MESSAGE, _INDEX = ".mbox", ".eml", ".msf"
 # https://cr.yp.to/proto/maildir.html: the name of a file ends with flags, such as ":2,ST".
 _IN_MAILDIR = re.compile(r"(?:.*/)?(?:cur|new)/\d+\.[^/]+$")
 _THROWN_AWAY = re.compile(r"[:;!]2,[A-Z]*T[A-Z]*$")
 _NO_NAMES = ("cur", "new", "mbox")  # of folders and files whose folder has the name
+_FOLDER_END = re.compile(r"\.(?:mbox|sbd)(?=/|$)", re.IGNORECASE)
 
 
 def _any(name: str) -> str:
@@ -90,7 +92,7 @@ class Mailbox(FileSource, Incremental):
         inside = {*paths_at(location)}
         suffixes = {*map(suffix, inside)}
         is_mail = MESSAGE in suffixes and suffixes.isdisjoint(OTHER_NOTES)
-        return is_mail or SUFFIX in suffixes or {"cur", "new"} <= inside
+        return is_mail or not suffixes.isdisjoint((SUFFIX, _INDEX)) or {"cur", "new"} <= inside
 
     def read_changed(self, known: Mapping[str, str], *, include_trashed: bool = False) -> Items:
         advice = "one, or of an export of Google Takeout with Mail"
@@ -100,8 +102,9 @@ class Mailbox(FileSource, Incremental):
 
 
 def _is_mailbox(file: File) -> bool:
-    # Apple Mail exports a folder Name.mbox that contains a file named mbox.
-    return f"/{file.key}".endswith("/mbox") or file.suffix == SUFFIX or _is_message(file.key)
+    # Apple Mail's are Name.mbox/mbox. Thunderbird's own have no suffix, but an index beside them.
+    is_one = f"/{file.key}".endswith("/mbox") or os.path.isfile(f"{file.path}{_INDEX}")
+    return is_one or file.suffix == SUFFIX or _is_message(file.key)
 
 
 def _is_message(key: str) -> bool:
@@ -173,7 +176,10 @@ def threads(
         place = PurePosixPath(file).parent if _is_message(file) else PurePosixPath(file)
         while place.name in _NO_NAMES:
             place = place.parent
-        roles = {role_of(name) for name in (*names, *place.parts[:-1], place.stem)}
+        folders = _FOLDER_END.sub("", str(place)).split("/")
+        if folders[-1][0] == ".":  # in a Maildir, .Work.Roof is in .Work
+            folders += folders.pop().split(".")[1:]
+        roles = {role_of(name) for name in (*names, *folders)}
         knows_trash |= bool(roles & {"trash", "spam"})
         is_trashed = "trash" in roles or _is_deleted(head) or bool(_THROWN_AWAY.search(file))
         if own in seen or "spam" in roles or (is_trashed and not include_trashed):
@@ -192,7 +198,7 @@ def threads(
         thread.stamp = crc32(headers, thread.stamp)
         thread.is_trashed &= is_trashed
         thread.pinned |= "starred" in roles
-        subjects = [name for name in names or [place.stem] if name and not role_of(name)]
+        subjects = [name for name in names or folders[-1:] if name and not role_of(name)]
         thread.labels |= dict.fromkeys(subjects)
     if is_gmail and not knows_trash:
         skipped.append(
@@ -244,10 +250,8 @@ def _messages(
 
 def _is_deleted(head: Message) -> bool:
     """Return whether Thunderbird, or a program for Unix, only hides the message as deleted."""
-    with suppress(ValueError):
-        if int(_header(head, "X-Mozilla-Status") or "0", 16) & 8:
-            return True
-    return "D" in _header(head, "X-Status")
+    is_expunged = re.fullmatch(r"(?i)[\da-f]*[89a-f]", _header(head, "X-Mozilla-Status"))
+    return bool(is_expunged) or "D" in _header(head, "X-Status")
 
 
 def _header(message: Message, name: str) -> str:

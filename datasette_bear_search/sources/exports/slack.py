@@ -259,14 +259,12 @@ def _text(message: dict[str, Any]) -> str:
     parts = [as_text(message.get("text")).strip() or _words(message.get("blocks"))]
     for attachment in as_dicts(message.get("attachments")):
         texts = {key: as_text(value).strip() for key, value in attachment.items()}
-        texts["blocks"] = texts.get("text") or _words(
-            [attachment.get("blocks"), attachment.get("message_blocks")]
-        )
+        blocks = [attachment.get(name) for name in ("blocks", "message_blocks")]
+        texts["blocks"] = texts.get("text") or _words(blocks)
         pairs = as_dicts(attachment.get("fields"))
         both = ([as_text(it.get("title")), as_text(it.get("value"))] for it in pairs)
         fields = [": ".join(filter(None, pair)) for pair in both]
-        keys = ("pretext", "title", "blocks")
-        said = [texts.get(key, "") for key in keys] + fields
+        said = [texts.get(key, "") for key in ("pretext", "title", "blocks")] + fields
         parts += said if any((texts["blocks"], *fields)) else [texts.get("fallback", "")]
     shown: list[str] = []
     for part in filter(None, parts):
@@ -277,10 +275,8 @@ def _text(message: dict[str, Any]) -> str:
 
 # Elements that stand within a line, by the key of what they show and the form that it has in texts.
 _INLINE = {
-    "user": ("user_id", "<@{}>"),
-    "channel": ("channel_id", "<#{}>"),
-    "date": ("fallback", "{}"),
-}
+    "user": ("user_id", "<@{}>"), "channel": ("channel_id", "<#{}>"), "date": ("fallback", "{}"),
+}  # fmt: skip
 DEEPEST = 20
 
 

@@ -77,8 +77,7 @@ class Takeout(FileSource, Incremental):
                 try:
                     # Documents in Drive are never read from JSON, so this must be a note.
                     if item.file.suffix == ".json":
-                        content = item.archive.read(item.file.key)
-                        note = keep_note(key, content, item.stamp)
+                        note = keep_note(key, item.archive.read(item.file.key), item.stamp)
                     else:
                         note = _document(key, item, self.skipped)
                 except Unreadable as reason:

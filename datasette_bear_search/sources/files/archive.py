@@ -233,7 +233,8 @@ class Folder(Archive):
         for entry in entries:
             name = entry.name
             key = prefix + (name if name.isascii() else storable_name(name))
-            if name[0] == "." and name not in self._hidden:
+            is_hidden = name[0] == "." and name not in self._hidden
+            if is_hidden and not os.path.isdir(f"{entry.path}/cur"):  # but a Maildir's .Work
                 key = prefix + storable_name(name[1:].removesuffix(_ICLOUD))
                 if name.endswith(_ICLOUD) and self._is_included(key):
                     if self._is_wanted(key):

@@ -159,6 +159,7 @@ def test_a_line_says_that_no_label_is_known_as_trash(tmp_path: Path) -> None:
         *("Trash.mbox", "Papierkorb.mbox", "Deleted Messages.mbox/mbox", "Junk.mbox"),
         *("削除済みメッセージ.mbox", "סל האשפה.mbox", "Indesiderata.mbox"),
         *("Éléments supprimés.mbox", "Deleted Items.mbox", "Trash/2024.mbox", "垃圾邮件.mbox"),
+        *("Trash.sbd/2024.mbox", "Papierkorb.mbox/2024.mbox/mbox", ".INBOX.Trash/cur/1.M1.host"),
     ],
 )
 def test_the_trash_of_other_programs_is_left_out(tmp_path: Path, name: str) -> None:
@@ -335,6 +336,21 @@ def test_a_maildir_says_what_was_thrown_away(tmp_path: Path) -> None:
     place = folder_of(tmp_path, {**files, "tmp/x": b""})
     assert kind_of(str(place)) == "mail"
     assert read(Mailbox(place)).keys() == {"1", "2"}
+
+
+def test_the_folders_of_a_maildir_are_tags(tmp_path: Path) -> None:
+    names = ("new/1.M1.host", ".Work.Roof/cur/2.M2.host")
+    place = folder_of(tmp_path, {it: message(n) for n, it in enumerate(names, 1)} | {"cur/x": b""})
+    assert kind_of(str(place)) == "mail"
+    assert [tag_names(note) for note in Mailbox(place).read()] == [["Roof"], []]
+
+
+def test_thunderbirds_own_folders_are_read(tmp_path: Path) -> None:
+    files = {"Inbox": message(1), "Archives.sbd/2024": message(2), "Trash": message(3)}
+    lists = {f"{name}.msf": b"// <!-- <mdb:mork:z" for name in files}
+    place = folder_of(tmp_path, {**files, **lists, "filterlog.html": b""})
+    assert kind_of(str(place)) == "mail"
+    assert [tag_names(note) for note in Mailbox(place).read()] == [[], ["2024"]]
 
 
 def test_the_date_is_that_of_the_post_where_the_message_has_none(tmp_path: Path) -> None:
