@@ -25,6 +25,7 @@ from ..files.states import digest
 from ..folders.links import LINKED
 from ..folders.markdown import HTML, SUFFIXES, MarkdownFolder
 from ..folders.obsidian import SETTINGS_FOLDER
+from ..formats.documents import html_to_markdown
 from ..formats.keep import is_page_of_keep
 from ..formats.markdown_metadata import ParsedText, suffix
 from ..formats.text import decode
@@ -35,6 +36,10 @@ LARGEST_PARTS = 256 * MEGABYTE
 TABLE_SUFFIX = ".csv"
 _ID = re.compile(r"(?:%20| )([0-9a-f]{32})(?![0-9a-f])")
 _PROPERTY = re.compile(r"([^:\n]{1,100}):[ \t]+(.*)")
+# In a page of HTML, properties are a table, and tags have nothing between them.
+_HTML_PROPERTY = re.compile(
+    r'<tr class="property-row[^<>]*><th>(?:<[^<>]*>)*([^<>]+)</th><td>(.{0,5000}?)</td></tr>'
+)
 
 
 class NotesZip(MarkdownFolder):
@@ -80,10 +85,12 @@ class NotesZip(MarkdownFolder):
         name = contents.without_ids(file.name).removesuffix("_all")
         if file.suffix == TABLE_SUFFIX:
             return ParsedText(name, contents.as_markdown(file, text))
-        text = contents.without_ids(text)
+        rows = dict(_HTML_PROPERTY.findall(text))
+        text = _HTML_PROPERTY.sub("", contents.without_ids(text))
         parsed = super()._parse(file._replace(key=contents.without_ids(file.key)), text)
-        names = contents.columns.get(file.folder, ())
-        lines = parsed.body.split("\n") if names else []
+        names = rows or contents.columns.get(contents.without_ids(file.folder), ())
+        values = (html_to_markdown(row.replace("</span><", "</span>, <")) for row in rows.values())
+        lines = [*map(": ".join, zip(rows, values)), *parsed.body.split("\n")] if names else []
         properties: dict[str, Any] = {}
         while (match := _PROPERTY.match(lines[0] if lines else "")) and match[1] in names:
             name = match[1].lower()
@@ -132,7 +139,7 @@ class _Contents(Archive):
         self.columns: dict[str, list[str]] = {}  # by the folder with the pages of a database
         for key in self.files:
             if suffix(key) == TABLE_SUFFIX:
-                folder = key.removesuffix(TABLE_SUFFIX).removesuffix("_all")
+                folder = self.without_ids(key.removesuffix(TABLE_SUFFIX).removesuffix("_all"))
                 with suppress(Unreadable):
                     self.columns[folder] = [*_rows(decode(self.head(key, MEGABYTE))), []][0]
 

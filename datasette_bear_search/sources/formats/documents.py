@@ -41,8 +41,10 @@ _ATTRIBUTE = re.compile(
     r"(?<![\w-])([a-z-]{1,40})\s{0,9}=\s{0,9}(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]+))",
     re.IGNORECASE,
 )
-_CHECKBOX = re.compile(r"<input\b[^<>]*?\btype\s*=\s*[\"']?checkbox\b[^<>]*>", re.IGNORECASE)
-_CHECKED = re.compile(r"\schecked\b", re.IGNORECASE)
+_CHECKBOX = re.compile(
+    r"(?i)<(?:input\b[^<>]*?\btype\s*=\s*[\"']?|div class=[\"'])checkbox\b[^<>]*>(?:</div>)?"
+)
+_CHECKED = re.compile(r"\schecked\b|checkbox-on", re.IGNORECASE)
 _LABEL = re.compile(r"</label\s*>", re.IGNORECASE)
 # In a browser's or a service's export of bookmarks, tags are an attribute of the link.
 _BOOKMARK = re.compile(r"<a\b[^<>]*>[^<>]*</a>", re.IGNORECASE)

@@ -106,6 +106,34 @@ def test_notions_pages_lose_their_ids_and_keep_their_properties(
     assert [link.key for link in found[table].links] == [page]
 
 
+def test_properties_are_known_in_folders_without_ids(tmp_path: Path) -> None:
+    files = {name.replace(f" {TASKS}/", "/"): text for name, text in NOTION.items()}
+    found = notes(tmp_path, files)
+    roof = found[f"Home {HOME}/Tasks/Roof fix {ROOF}.md"]
+    assert (roof.created, tag_names(roof)) == (
+        "2024-05-01T09:30:00Z",
+        ["Home/Tasks", "b", "raised beds"],
+    )
+    assert [link.key for link in found[f"Home {HOME}/Tasks {TASKS}_all.csv"].links] == [roof.key]
+
+
+def test_notions_pages_of_html_have_properties_and_to_dos(tmp_path: Path) -> None:
+    row = '<tr class="property-row p-{}"><th><span><svg></svg></span>{}</th><td>{}</td></tr>'
+    tags = '<span class="selected-value">raised beds</span><span class="selected-value">b</span>'
+    page = (
+        f'<title>Roof</title><h1 class="page-title">Roof</h1><table class="properties"><tbody>'
+        f"{row.format('date', 'Created', '<time>@January 5, 2024 10:00 AM</time>')}"
+        f"{row.format('select', 'Status', '<span>In work</span>')}"
+        f"{row.format('multi_select', 'Tags', tags)}</tbody></table><p>It leaks.</p>"
+        '<ul class="to-do-list"><li><div class="checkbox checkbox-on"></div> <span>look</span></li>'
+        '<li><div class="checkbox checkbox-off"></div> <span>fix</span></li></ul>'
+    )
+    [note] = notes(tmp_path, {f"Roof {ROOF}.html": page}).values()
+    assert (note.created, tag_names(note)) == ("2024-01-05T10:00:00Z", ["b", "raised beds"])
+    assert note.body == "- status: In work\n\nIt leaks.\n\n- [x] look\n- [ ] fix"
+    assert (note.todos_open, note.todos_done) == (1, 1)
+
+
 @pytest.mark.parametrize("nested", [False, True])
 def test_pictures_in_an_archive_are_shown(tmp_path: Path, nested: bool) -> None:
     files = {**NOTION, f"Export-0a/Home {HOME}.md": f"![](Home%20{HOME}/Roof.png) [[other.png]]"}
