@@ -44,7 +44,7 @@ _TAGS = {
     "ASK": "all|any|show|find|give|bring|remind|me|my|the|it|something|are|is|in|up|down|can|you|"
     "please|alle|etwas|der|die|das|den|mir|meinen?|welche|zeige?|finde|suche?|ist|sind|stammen|wo|"
     "so|mal|bitte",
-    "text": "drafts?|ideas?|lists?|pages?|recipes?|texts?|entw[uü]rfe?|listen?|rezepte?",
+    "text": "drafts?|ideas?|lists?|pages?|recipes?|texts?|things|entw[uü]rfe?|listen?|rezepte?",
     "about": "about",
     "for": "after|before|for|than|until",
     "who": "who|whom|when|how|he|she|they",

@@ -86,6 +86,8 @@ def _patterns() -> tuple[tuple[str, bool], ...]:
     counted = rf"(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)}) (?P<unit>{'|'.join(_UNITS)})"
     spans = r"week|woche|month|monats?|year|jahr(?:es)?|weekend|wochenende"
     named, year = rf"(?P<name>{spans}|{months}|{weekdays}|{seasons})", r"(?P<year>20\d\d)"
+    date, month = r"(?P<date>0?[1-9]|[12]\d|3[01])", r"(?P<month>0?[1-9]|1[0-2])"
+    day = rf"{date}(?:st|nd|rd|th|\.)?"
     may_be_in, must_be_in = rf"(?:{_IN} )?", rf"{_IN} "
     patterns = (
         (may_be_in, rf"{counted} (?P<ago>ago)", True),
@@ -94,6 +96,11 @@ def _patterns() -> tuple[tuple[str, bool], ...]:
         (may_be_in, rf"(?P<last>{LAST}) {named}", True),
         (may_be_in, rf"(?P<day>{_DAYS[0]})", False),
         (may_be_in, rf"(?:earlier )?(?:{THIS}) {named}", False),
+        # Alone, a day is searched for as it is typed.
+        (must_be_in, rf"{day} (?:of )?(?P<name>{months}),? {year}", True),
+        (must_be_in, rf"(?P<name>{months}) {day},? {year}", True),
+        (must_be_in, rf"{year}-{month}-{date}", True),
+        (must_be_in, rf"{date}\. ?{month}\. ?{year}", True),
         # 12 May 2023 isn't all of May.
         (may_be_in, rf"(?<![\d.] )(?P<name>{months}|{seasons})(?: of| im jahr)? {year}", True),
         (must_be_in, year, True),
@@ -119,8 +126,11 @@ def _span(match: re.Match[str]) -> tuple[datetime, datetime]:
     if "day" in groups:
         return dates.period(f"{_place(_DAYS, groups['day']) - 1} days ago")
     season = _place(_SEASONS, name)
-    if first := 3 * season or _place(MONTHS, name):
+    if first := 3 * season or _place(MONTHS, name) or int(groups.get("month", 0)):
         begin = datetime(year or today.year, first, 1)
+        if date := groups.get("date"):
+            begin += timedelta(days=int(date) - 1)
+            return begin, begin + timedelta(days=1)
         end = dates.units_back(begin, "month", -3 if season else -1)
         while not year and (end if is_last else begin) > today:
             begin, end = (each.replace(year=each.year - 1) for each in (begin, end))
