@@ -86,8 +86,7 @@ class SlackExport(FileSource):
             for path, file in archive.files.items():
                 if path.startswith(root) and _DAY.fullmatch(path.rpartition("/")[2]):
                     days[file.folder[len(root) :]].append(path)
-            days.pop("", None)
-            for folder in sorted(days):  # only one channel is in memory
+            for folder in sorted(filter(None, days)):  # only one channel is in memory
                 channel = workspace.channels.get(folder) or Channel("", f"#{folder}", folder)
                 items = (it for day in days[folder] for it in self._objects(archive, day))
                 messages = [*filter(None, map(workspace.message, items))]

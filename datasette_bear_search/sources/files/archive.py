@@ -47,8 +47,9 @@ _DAY = re.compile(
     r"(?P<day>(?:1[89]|20)\d{2}([-_. ]?)\d{2}\2\d{2})(?:T?(?P<time>\d{4}(?:\d{2})?))?(?:$|[ _.T-])",
     re.ASCII,
 )
+# Roam's "May 3rd, 2024"; at the beginning also 3. Mai 2024, 03.05.2024 and 2024年5月3日.
+_WRITTEN = r"(?:\w+, )?\w+ \d\d?\w*, \d{4}|\d\d?\W{1,2}\w+\W{1,2}\d{4}(?: .*)?|\d{4} ?[年년].*"
 ONLY_IN_CLOUD = "only in iCloud; download it in Finder, and it is read the next time"
-
 
 # Maximum compression ratio of files above RATIO_FROM. Deflate reaches 1,000. Not tuned.
 MAX_RATIO, RATIO_FROM = 200, MEGABYTE
@@ -98,7 +99,7 @@ class File(NamedTuple):
     def day(self) -> str | None:
         """The date at the beginning of the name, which is the day when the file was created."""
         if not (match := _DAY.match(self.name)):
-            return None
+            return parse_timestamp(self.name) if re.fullmatch(_WRITTEN, self.name) else None
         day, time = re.sub("[-_. ]", "", match["day"]), match["time"]
         return (time and parse_timestamp(day + time)) or parse_timestamp(day)
 
