@@ -29,6 +29,7 @@ NUMBERS = {
     "Paris": "Tel. 01 23 45 67 89.",
     "Shop": "555-123-4567, until 05.06.2024",
     "事務所": "電話は０６−１２３４−５６７８です。",
+    "Book": "ISBN 978-3-16-148410-0.",
     "Rooms": "Rooms 30, 49, 123, 765 and 4567.",
 }
 
@@ -94,6 +95,7 @@ def test_a_word_whose_signs_no_note_has_is_named(signs, text):
         ("(555) 123 4567", "Shop"), ("+1 555 123 4567", "Shop"), ("05.06.2024", "Shop"),
         ('"05.06.2024"', "Shop"), ("030 1234567, today", "Ann"),
         ("06-1234-5678", "事務所"), ("0612345678", "事務所"),
+        ("9783161484100", "Book"), ("isbn 9783161484100", "Book"), ("49305556677", "Doctor"),
     ],
 )  # fmt: skip
 def test_phone_number_is_found_in_another_spacing(numbers, text, title):
@@ -102,7 +104,9 @@ def test_phone_number_is_found_in_another_spacing(numbers, text, title):
     assert "⦗" in with_marks(hits[0].snippet)
 
 
-@pytest.mark.parametrize("text", ["+49 30 9999999", "(030) 12 34 56", "+1 765 123 4567"])
+@pytest.mark.parametrize(
+    "text", ["+49 30 9999999", "(030) 12 34 56", "+1 765 123 4567", "9783161484101"]
+)
 def test_another_phone_number_is_not_found(numbers, text):
     response = found(numbers, text)
     assert not [hit.title for hit in response]

@@ -91,7 +91,7 @@ def _in_groups(text: str) -> list[str]:
 
 def _respelled(connection: sqlite3.Connection, text: str) -> list[str]:
     """Return a text with its words as the notes spell them; a single word in all spellings."""
-    if fts5.is_phone_number(text):
+    if fts5.is_phone_number(text) or re.fullmatch(r"[0-9]{9,15}", text):
         return _written_numbers(connection, text)
     words = languages.tokens(text)
     if len(words) == 1:
