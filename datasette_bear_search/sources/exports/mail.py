@@ -70,7 +70,7 @@ _QUOTED = re.compile(
     re.MULTILINE,
 )
 _ORIGINAL = re.compile(
-    rf"^[ \t]*-{{3,}} ?(?:{_any('originals')}) ?-{{3,}}", re.MULTILINE | re.IGNORECASE
+    rf"(?im)^[ \t]*-{{3,}} ?(?:{_any('originals')}) ?-{{3,}}|^_{{32}}\s*\n(?=[^\n:]{{2,20}}: )"
 )
 # What an invitation says, in the format of RFC 5545, where long lines are folded.
 _EVENT = re.compile(r"^(?:SUMMARY|LOCATION|DESCRIPTION)(?:;[^:\n]*)?:(.+)", re.MULTILINE)
@@ -303,11 +303,11 @@ def _add(thread: _Thread, raw: bytes) -> None:
     for name, address in getaddresses(people)[:MOST_PEOPLE]:
         thread.people |= {f"{name} <{address}>" if name else address: None}
     name, address = parseaddr(_header(message, "From")[:1000])
-    received = _header(message, "Received").rpartition(";")[2]
     moment = None
-    for date in (_header(message, "Date"), received):
+    for date in (_header(message, "Date"), _header(message, "Received").rpartition(";")[2]):
         with suppress(Exception):
             moment = moment or parse_timestamp(parsedate_to_datetime(date[:100]))
+        moment = moment or parse_timestamp(date)
     subject = _REPLY.sub("", _header(message, "Subject"))
     thread.messages.append(_Message(moment or "", name or address, subject, storable(text)))
 

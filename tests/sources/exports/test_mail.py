@@ -238,6 +238,8 @@ def test_people_files_forwarded_messages_and_invitations_are_words(tmp_path: Pat
         ("RE: AW[2]: Roof", "Roof"),
         ("回复：屋顶", "屋顶"),
         ("Ответ: Крыша", "Крыша"),
+        ("Réf : Toit", "Toit"),
+        ("답장: 지붕", "지붕"),
     ],
 )
 def test_only_the_marks_of_a_reply_are_cut_from_a_subject(
@@ -262,6 +264,7 @@ def test_headers_in_bare_utf_8_are_read(tmp_path: Path) -> None:
     [
         "-----Original Message-----\nFrom: Ada\nSent: Monday\n\nIt leaks",
         "-----Ursprüngliche Nachricht-----\nVon: Ada\n\nIt leaks",
+        f"{'_' * 32}\nFrom: Ada\nSent: Monday\n\nIt leaks",
         "On Wed, 1 May 2024 at 11:30, Ada Lovelace <ada@example.org>\nwrote:\n\n> It leaks",
     ],
 )
@@ -356,6 +359,12 @@ def test_thunderbirds_own_folders_are_read(tmp_path: Path) -> None:
 def test_the_date_is_that_of_the_post_where_the_message_has_none(tmp_path: Path) -> None:
     received = "from a by b; Wed, 01 May 2024 11:30:00 +0200"
     assert only(tmp_path, message(1, Date="", Received=received)).created == "2024-05-01T09:30:00Z"
+
+
+@pytest.mark.parametrize("date", ["2024-05-01T09:30:00Z", "Mittwoch, 1. Mai 2024 11:30 +0200"])
+def test_a_date_that_mail_should_not_have_is_read(tmp_path: Path, date: str) -> None:
+    raw = f"From -\nDate: {date}\nSubject: Roof\n\nIt leaks".encode()
+    assert only(tmp_path, raw).created == "2024-05-01T09:30:00Z"
 
 
 def test_messages_of_one_moment_stay_in_their_order(tmp_path: Path) -> None:
