@@ -129,8 +129,7 @@ def _span(match: re.Match[str]) -> tuple[datetime, datetime]:
     if first := 3 * season or _place(MONTHS, name) or int(groups.get("month", 0)):
         begin = datetime(year or today.year, first, 1)
         if date := groups.get("date"):
-            begin += timedelta(days=int(date) - 1)
-            return begin, begin + timedelta(days=1)
+            return begin + timedelta(int(date) - 1), begin + timedelta(int(date))
         end = dates.units_back(begin, "month", -3 if season else -1)
         while not year and (end if is_last else begin) > today:
             begin, end = (each.replace(year=each.year - 1) for each in (begin, end))
