@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import StateBlock, lheading
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline, emphasis
 from markdown_it.token import Token
@@ -70,8 +70,8 @@ def note_parser() -> MarkdownIt:
     options = {"breaks": True, "html": True}
     markdown = MarkdownIt("commonmark", options, renderer_cls=_Renderer)
     markdown.enable(["table", "strikethrough"])
-    # In Bear, and in our passages, a line of dashes below a text is a rule, not a heading.
-    markdown.disable(["html_block", "lheading"])
+    markdown.disable("html_block")
+    markdown.block.ruler.at("lheading", _underlined, {"alt": []})
     # Unsafe links are rejected when they are rendered: the parser would show an image's source.
     markdown.validateLink = lambda url: True  # type: ignore[method-assign]
     markdown.use(footnote_plugin).use(front_matter_plugin)
@@ -98,6 +98,15 @@ def note_parser() -> MarkdownIt:
     markdown.core.ruler.push("block_ids", callouts.block_ids)
     markdown.core.ruler.push("callouts", callouts.callouts)
     return markdown
+
+
+def _underlined(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a heading above ``===``. In Bear, and in our passages, a line of dashes is a rule."""
+    if not lheading(state, start, end, silent) or state.tokens[-1].tag == "h1":
+        return state.line > start
+    del state.tokens[-3:]
+    state.line = start
+    return False
 
 
 def _limit_blocks(state: StateBlock | StateCore, *_: object) -> bool:

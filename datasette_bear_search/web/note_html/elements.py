@@ -22,6 +22,7 @@ KEPT = {
 # What is linked to, and what it is called.
 LINKED = {"img": "image", "iframe": "page", "video": "video", "audio": "audio"}
 FOLDED = ("details", "summary")
+HIDDEN = ("script", "style")  # with their content
 TABLES = frozenset("table thead tbody tr th td".split())
 # What follows them begins a line.
 LINES = frozenset(
@@ -128,7 +129,7 @@ def tidy(state: StateCore) -> None:
     state.env["closed"] = {name for name, depth in unclosed.items() if not depth}
 
 
-_CLOSED = ("details", "table")
+_CLOSED = ("details", "table", *HIDDEN)
 _BLOCKS = (LINES | TABLES).union(FOLDED) - {"p"}  # an empty line is between paragraphs
 BREAKS = ("softbreak", "hardbreak")  # the tokens of line breaks
 

@@ -27,7 +27,11 @@ _COMMAND = re.compile(r"\\([a-zA-Z]+)[ \t]*|\\(.)", re.DOTALL)
 _SETTING = re.compile(
     r"\\(?:begin|end)\s*\{[^{}]*\}(?:\{[lcr| ]*\})?|\\(?:text)?color\s*\{[^{}]*\}"
 )
-_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+# {x_{y}}, or without braces one character or command: \frac12
+_GROUP = r"\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*\}"
+_ARGUMENT = rf"\s*({_GROUP}|\\[a-zA-Z]+|[^\s\\{{}}])"
+_FRACTION = re.compile(rf"\\[dt]?frac{_ARGUMENT}{_ARGUMENT}")
+_ROOT = re.compile(rf"\\sqrt(\[\w+\]|){_ARGUMENT}")
 _SCRIPT = re.compile(r"([\^_])(?:\{([^{}]*)\}|(\w|[^\s{}&<>]))")
 _DOUBLE = re.compile(r"\\mathbb\s*\{?([CNPQRZ])\}?")
 # What would be read as TeX again, and what it becomes in the end.
@@ -41,7 +45,9 @@ _NESTED = 3  # x_{y_{z}}
 def formula_html(tex: str) -> str:
     """Return a formula as HTML with ``<sup>`` and ``<sub>``."""
     tex = _DOUBLE.sub(lambda it: "ℂℕℙℚℝℤ"["CNPQRZ".index(it[1])], _SETTING.sub("", tex))
-    tex = _FRACTION.sub(lambda it: f"{_grouped(it[1])}/{_grouped(it[2])}", tex)
+    for _ in range(_NESTED):
+        tex = _FRACTION.sub(lambda it: f"{_grouped(it[1])}/{_grouped(it[2])}", tex)
+        tex = _ROOT.sub(lambda it: f"√{it[1]}{_grouped(it[2])}", tex)
     html = escape(_COMMAND.sub(_sign, tex).replace("&", " "), quote=False)
     for _ in range(_NESTED):
         html = _SCRIPT.sub(_script, html)
@@ -50,7 +56,8 @@ def formula_html(tex: str) -> str:
 
 
 def _grouped(part: str) -> str:
-    return part if re.fullmatch(r"\\?\w+", part.strip()) else f"({part})"
+    part = part[1:-1].strip() if part[0] == "{" else part
+    return part if re.fullmatch(r"\\?\w+", part) else f"({part})"
 
 
 def _sign(match: re.Match[str]) -> str:

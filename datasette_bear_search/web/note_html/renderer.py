@@ -165,6 +165,8 @@ class _Renderer(RendererHTML):
         if name in elements.FOLDED and "details" in env.get("closed", ()):
             is_open = name == "details" and (page.is_search or "open" in content)
             return f"<{'/' * is_end}{name}{' open' * (is_open and not is_end)}>"
+        if name in elements.HIDDEN and name in env.get("closed", ()):
+            return f"<{'/' * is_end}{name}>"  # for sanitized() to drop
         if name == "hr":
             return "<hr>"
         anchor = ""

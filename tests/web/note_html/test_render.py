@@ -697,6 +697,12 @@ def test_a_link_to_a_place_that_is_gone_is_text(link):
         ("$\\{\\textcolor{red}{a} \\mid \\pi_{R_{i}}\\}$ $\\mathbb{N}$",
          '<p><span class="bear-formula">{a | π<sub>R<sub>i</sub></sub>}</span> '
          '<span class="bear-formula">ℕ</span></p>'),
+        ("$\\frac{\\sqrt{\\pi}}{2}$ $\\sqrt[3]{a+b}$ $\\frac12$",
+         '<p><span class="bear-formula">(√π)/2</span> <span class="bear-formula">√[3](a+b)</span> '
+         '<span class="bear-formula">1/2</span></p>'),
+        ("Boat\n====\nText\n---", '<h2 id="h-boat">Boat</h2>\n<p>Text</p>\n<hr>'),
+        ("<style scoped>\n  td {}\n\n  th {}\n</style>\n\na <script>b()</script> c", "<p>a  c</p>"),
+        ("a <style> b", "<p>a  b</p>"),
         ("$5 and $10, US$3$4", "<p>$5 and $10, US$3$4</p>"),
         ("```python\nif x:  # no\n```", '<pre tabindex="0"><code><span class="bear-code-keyword">if'
          '</span> x:  <span class="bear-code-comment"># no</span>\n</code></pre>'),
