@@ -253,7 +253,9 @@
       const candidates = [...place.querySelectorAll(focused.localName)];
       const list = part("bear-found") ?? results; // which has no box of its own in a wide window
       list.tabIndex = -1;
-      (candidates.find(same) || list).focus({ preventScroll: true });
+      // A note that was renamed has another title.
+      const title = place !== results && place.querySelector(".bear-title");
+      (candidates.find(same) || title || list).focus({ preventScroll: true });
     };
   }
 
@@ -474,7 +476,7 @@
     if (event.defaultPrevented || (isElsewhere(event) && !isApp)) return;
     if (isField(event.target) && !isBox && event.key !== "Escape") return;
     const act = {
-      ArrowDown: (isBox || card) && (() => move(card, 1)),
+      ArrowDown: (isBox || card || event.target === part("bear-found")) && (() => move(card, 1)),
       ArrowUp: card && (() => move(card, -1)),
       j: !isBox && (() => move(card, 1)),
       k: card && (() => move(card, -1)),

@@ -29,7 +29,10 @@ LOOK = "window.dispatchEvent(new Event('focus'))"  # as if coming back from anot
 
 @pytest.fixture
 def notes():
-    return [BearNote(f"# Roof {n}\n\n{'The ridge leaks in rain. ' * 12}") for n in range(30)]
+    return [
+        BearNote(f"# Roof {n}\n\n{'The ridge leaks in rain. ' * 12}", id=f"ROOF-{n}")
+        for n in range(30)
+    ]
 
 
 @pytest.fixture
@@ -93,6 +96,27 @@ def test_the_note_beside_the_results_is_renewed(open_page, address, save, notes)
     save("# Another")
     page.evaluate(LOOK)
     expect(page.locator("#bear-preview")).to_contain_text("gutter leaks")
+
+
+@pytest.mark.datasette
+def test_the_keys_go_on_after_the_focused_note_was_renamed_or_deleted(
+    open_page, address, save, notes
+):
+    page = open_page(f"{address}{SEARCH}?q=ridge&sort=newest")
+    focused = page.locator(".bear-title:focus")
+    page.keyboard.press("ArrowDown")
+    old = focused.inner_text()
+    number = int(old.removeprefix("Roof "))
+    notes[number] = BearNote(notes[number].text.replace("# Roof", "# Barn"), id=f"ROOF-{number}")
+    save("# Ridge\n\nOther.")
+    page.evaluate(LOOK)
+    expect(focused).to_have_text(old.replace("Roof", "Barn"))
+    notes[number] = BearNote("# Gone\n\nText.")
+    save("# Another\n\nOther.")
+    page.evaluate(LOOK)
+    expect(page.get_by_text("Barn")).to_have_count(0)
+    page.keyboard.press("ArrowDown")
+    expect(focused).to_have_count(1)
 
 
 @pytest.mark.datasette
