@@ -159,8 +159,12 @@ def _item(match: re.Match[str]) -> str:
     return f"{number} {sign}" if number else sign
 
 
+# The one in [[Title|label]], escaped or not, is part of its cell.
+_CELL_END = re.compile(r"(?<!\\)\|(?![^\[\]|]*\]\])")
+
+
 def _readable_row(line: str) -> str:
-    cells = [plain_text(cell) for cell in line.strip().strip("|").split("|")]
+    cells = [plain_text(cell) for cell in _CELL_END.split(line.strip().strip("|"))]
     return " | ".join(cell for cell in cells if cell.strip("-: "))
 
 

@@ -241,6 +241,7 @@ def test_a_list_shows_how_its_notes_begin(index_notes):
         ("- milk\n- [ ] bread\n- [x] *eggs*", "milk · ☐ bread · ☑ eggs"),
         ("1. first\n2. second\nThen more.", "1. first · 2. second\nThen more."),
         ("| Year | kWh |\n|---|---|\n| 2021 | 41,870 |", "Year | kWh / 2021 | 41,870"),
+        ("| [[Roof\\|Slates]] | [[Well#Pump|its pump]] | a \\| b |", "Slates | its pump | a | b"),
         ("- milk\n| Year |\n| 2021 |\n- eggs\n\n- jam", "milk\nYear / 2021\neggs · jam"),
         ("Run:\n```sh\n# restart\nrm *.log\n```\nDone.", "Run:\n⟬# restart\nrm *.log⟭\nDone."),
         ("Set `a_*` to **1**", "Set ⟬a_*⟭ to 1"),
