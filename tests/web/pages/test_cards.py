@@ -105,6 +105,14 @@ async def test_text_of_a_file_is_shown_below_its_name(datasette):
 
 
 @pytest.mark.asyncio
+async def test_a_long_heading_leaves_room_for_the_answer(write, bear_index, sidecar_path):
+    write(BearNote(f"# Pump\n\n## {'The well in the garden ' * 20}\n\nThe manometer burst."))
+    bear_index()
+    [card] = await cards(Datasette([str(sidecar_path)]), "q=manometer&mode=keyword")
+    assert len(re.search(r'class="bear-heading">([^<]*)', card)[1]) <= 90
+
+
+@pytest.mark.asyncio
 async def test_a_title_that_matched_is_marked_once(datasette):
     [first, *_] = await cards(datasette, "q=lentil&mode=keyword")
     assert re.search(r'class="bear-title"[^>]*><mark>Lentil</mark> soup</a>', first)
