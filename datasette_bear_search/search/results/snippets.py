@@ -150,6 +150,7 @@ def readable(markdown: str) -> MarkedText:
 _BLANK = string.whitespace + CHARACTERS[LEAD]  # of a sentence that is only a tag
 _ITEM = re.compile(r"\s*(?:>\s*)*(?:[-*+]|(\d{1,9}[.)]))\s+(?:\[([ xX])\]\s)?")
 _INLINE_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_CELL_END = re.compile(r"(?<!\\)\|(?![^\[\]|]*\]\])")  # not the one in [[Title|label]]
 _coded = "{}".join(CHARACTERS[CODE]).format
 
 
@@ -157,10 +158,6 @@ def _item(match: re.Match[str]) -> str:
     number, box = match.groups()
     sign = {" ": "☐ ", "x": "☑ ", "X": "☑ "}.get(box, "")
     return f"{number} {sign}" if number else sign
-
-
-# The one in [[Title|label]], escaped or not, is part of its cell.
-_CELL_END = re.compile(r"(?<!\\)\|(?![^\[\]|]*\]\])")
 
 
 def _readable_row(line: str) -> str:

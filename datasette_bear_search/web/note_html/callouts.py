@@ -18,8 +18,6 @@ from .elements import BREAKS
 _CALLOUT = re.compile(r"\[!([\w -]+)(?:\|[^\]\n]*)?\]([+-]?)[ \t]*")
 _BLOCK_ID = re.compile(r"(?:^|[ \t]+)\^([\w-]+)[ \t]*$")
 _ID = re.compile(r"\{[^{}]*#([^\s{}]+)")
-
-
 _ADMONITION = re.compile(r"\s*\{?[.:]?([\w-]+)\}?(?:\[(.+)\]|[ \t]+([^:]*))?$")
 
 
@@ -31,9 +29,8 @@ def admonition(_: Any, tokens: Sequence[Token], index: int, options: Any, env: A
     if not (match := _ADMONITION.match(tokens[index].info)) or tokens[index].nesting < 0:
         return "</blockquote>\n"
     title = (match[2] or match[3] or "").strip() or match[1].capitalize()
-    title = env["page"].html(title)
     opening = '<blockquote class="bear-callout" dir="auto"><p class="bear-callout-title">'
-    return f"{opening}{title}</p>\n"
+    return f"{opening}{env['page'].html(title)}</p>\n"
 
 
 def callouts(state: StateCore) -> None:

@@ -102,11 +102,10 @@ def note_parser() -> MarkdownIt:
 
 def _underlined(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Parse a heading above ``===``. In Bear, and in our passages, a line of dashes is a rule."""
-    if not lheading(state, start, end, silent) or state.tokens[-1].tag == "h1":
-        return state.line > start
-    del state.tokens[-3:]
-    state.line = start
-    return False
+    if lheading(state, start, end, silent) and state.tokens[-1].tag != "h1":
+        del state.tokens[-3:]
+        state.line = start
+    return state.line > start
 
 
 def _limit_blocks(state: StateBlock | StateCore, *_: object) -> bool:

@@ -138,10 +138,9 @@ class _Renderer(RendererHTML):
 
     def fence(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         # With a tabindex, the block can be scrolled from the keyboard.
-        attributes = self.renderAttrs(tokens[index])
         language = re.split(r"[\s:,{}]", tokens[index].info.strip().lstrip("{."), maxsplit=1)[0]
         code = colored(tokens[index].content, language, env["page"].html)
-        return f'<pre tabindex="0"{attributes}><code>{code}</code></pre>\n'
+        return f'<pre tabindex="0"{self.renderAttrs(tokens[index])}><code>{code}</code></pre>\n'
 
     code_block = fence  # type: ignore[assignment]
 
