@@ -46,8 +46,7 @@ class Service:
     @property
     def command(self) -> list[str]:
         # With a port of its own, it waits until another server there has ended, and then starts.
-        has_port = any(option.startswith("--port") for option in self.options)
-        port = [] if has_port else [f"--port={PORT}"]
+        port = [] if any(it.startswith("--port") for it in self.options) else [f"--port={PORT}"]
         return lasting_command(["bear-serve", "--no-open", *port, *self.options])
 
     @property
@@ -75,8 +74,7 @@ class Service:
 
     def content(self) -> bytes:
         """Return the description of the service, as its system reads it."""
-        kind = {"darwin": self._plist, "win32": self._task}.get(self.platform, self._unit)
-        return kind()
+        return {"darwin": self._plist, "win32": self._task}.get(self.platform, self._unit)()
 
     def install(self) -> None:
         """Start the service, now and at each login, or raise ForeseenError."""
@@ -157,9 +155,8 @@ class Service:
     def _must(self, arguments: Sequence[str]) -> None:
         done = self.run(arguments)
         if done.returncode:
-            why = " ".join((done.stderr or done.stdout or "").split())
-            says = why or f"status {done.returncode}"
-            raise ForeseenError(f"{shlex.join(arguments)} failed: {says}")
+            why = " ".join((done.stderr or done.stdout).split()) or f"status {done.returncode}"
+            raise ForeseenError(f"{shlex.join(arguments)} failed: {why}")
 
     # bear-serve imports this module whenever it starts, so the formats are imported where needed.
 
@@ -204,8 +201,7 @@ WantedBy=default.target
         space = "http://schemas.microsoft.com/windows/2004/02/mit/task"
         task = xml.Element("Task", {"version": "1.2", "xmlns": space})
         trigger = xml.SubElement(xml.SubElement(task, "Triggers"), "LogonTrigger")
-        user = os.environ.get("USERNAME", "")
-        domain = os.environ.get("USERDOMAIN", "")
+        user, domain = (os.environ.get(name, "") for name in ("USERNAME", "USERDOMAIN"))
         if user:  # otherwise, anybody's login would start it
             xml.SubElement(trigger, "UserId").text = f"{domain}\\{user}" if domain else user
         settings = xml.SubElement(task, "Settings")

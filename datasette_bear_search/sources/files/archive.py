@@ -122,11 +122,6 @@ class Archive(ABC):
         self.unread: Counter[str] = Counter()  # documents in neither, counted by suffix
         self.software: set[str] = set()  # names of folders that were left out
 
-    @property
-    def absent(self) -> tuple[object, ...]:
-        """What can't be read now. It may leave without any change of the files that can."""
-        return self.closed, sorted(self.evicted)
-
     def read(self, key: str, *, largest: int = LARGEST_FILE) -> bytes:
         """Return a file's content.
 

@@ -53,7 +53,8 @@ class FileSource:
             folder = Folder(self.path)
         except SourceError:
             return "none"
-        return digest((folder.absent, [file[:3] for file in folder.files.values()]))
+        files = [file[:3] for file in folder.files.values()]
+        return digest((folder.closed, sorted(folder.evicted), files))
 
     @contextmanager
     def _open_export(

@@ -97,7 +97,8 @@ class NoteFolder(FileSource, Incremental):
             return "none"
         stamps = [(file.key, file.stamp) for file in folder.linked.values()]
         stamps += [file[:3:2] for file in folder.files.values()]
-        return digest((self._settings(), stamps, folder.absent, git_dates.head(self.root)))
+        away = folder.closed, sorted(folder.evicted)  # they may be deleted before they are back
+        return digest((self._settings(), stamps, away, git_dates.head(self.root)))
 
     def read_changed(self, known: Mapping[str, str], *, include_trashed: bool = False) -> Items:
         # state() lists the trash, too. Without a trash, its list can be used in any case.
