@@ -274,8 +274,10 @@ def _text(message: dict[str, Any]) -> str:
 
 # Elements that stand within a line, by the key of what they show and the form that it has in texts.
 _INLINE = {
-    "user": ("user_id", "<@{}>"), "channel": ("channel_id", "<#{}>"), "date": ("fallback", "{}"),
-}  # fmt: skip
+    "user": ("user_id", "<@{}>"),
+    "channel": ("channel_id", "<#{}>"),
+    "date": ("fallback", "{}"),
+}
 DEEPEST = 20
 
 

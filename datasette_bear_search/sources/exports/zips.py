@@ -12,7 +12,7 @@ import io
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from operator import itemgetter
 from pathlib import Path
@@ -88,7 +88,7 @@ class NotesZip(MarkdownFolder):
         rows = dict(_HTML_PROPERTY.findall(text))
         text = _HTML_PROPERTY.sub("", contents.without_ids(text))
         parsed = super()._parse(file._replace(key=contents.without_ids(file.key)), text)
-        names = rows or contents.columns.get(contents.without_ids(file.folder), ())
+        names: Collection[str] = rows or contents.columns.get(contents.without_ids(file.folder), [])
         values = (html_to_markdown(row.replace("</span><", "</span>, <")) for row in rows.values())
         lines = [*map(": ".join, zip(rows, values)), *parsed.body.split("\n")] if names else []
         properties: dict[str, Any] = {}
