@@ -322,6 +322,7 @@ def _in_requests(folded: str, names: set[str]) -> Spans:
 def _in_commands(text: str, folded: str, names: set[str]) -> Spans:
     """Yield the secrets among the arguments of commands, and those in cookies."""
     known = described()["names"]
+    labels = {*known["parts"], *known["passwords"]}
     for name in names:
         option = re.compile(rf"\s[\"']?(?:{known['commands'][name]}){_ARGUMENT}")
         done = 0
@@ -332,6 +333,6 @@ def _in_commands(text: str, folded: str, names: set[str]) -> Spans:
             for match in option.finditer(text, end, done):
                 start, stop = match.span(match.lastindex or 0)
                 value = folded[start:stop]
-                is_name = value in {*known["parts"], *known["passwords"]}
-                if re.search(r"\w", value) and not (is_name or _NO_PASSWORD.match(value)):
+                refers = value in labels or _NO_PASSWORD.match(value)
+                if re.search(r"\w", value) and not refers:
                     yield start, stop

@@ -22,12 +22,11 @@ from ..base import Items, SourceError, Unreadable
 from ..files.archive import DOCUMENTS, LARGEST_ARCHIVE, MEGABYTE, SOFTWARE, Archive, File
 from ..files.file_source import FileSource, is_zip, open_archive, open_inner
 from ..files.states import digest
-from ..folders.links import LINKED
 from ..folders.markdown import HTML, SUFFIXES, MarkdownFolder
 from ..folders.obsidian import SETTINGS_FOLDER
 from ..formats.documents import html_to_markdown
 from ..formats.keep import is_page_of_keep
-from ..formats.markdown_metadata import ParsedText, suffix
+from ..formats.markdown_metadata import LINKED, ParsedText, suffix
 from ..formats.text import decode
 
 # The total size of inner archives, which are opened in memory.

@@ -18,7 +18,7 @@ from typing import IO, NamedTuple
 from ...notes import storable_name
 from ..base import NothingThere, SourceError, Unreadable
 from ..formats.dates import parse_timestamp
-from ..formats.markdown_metadata import IMAGES, OTHER_FILES, suffix
+from ..formats.markdown_metadata import LINKED, suffix
 from ..formats.text import storable, word_lists
 from .states import composed, explained, unreadable
 
@@ -36,7 +36,7 @@ MOST_FILES = 500_000
 DOCUMENTS = frozenset(word_lists()["documents"])
 
 # Files that only belong to the notes of an export.
-_ATTACHED = (IMAGES | OTHER_FILES) - DOCUMENTS
+_ATTACHED = LINKED - DOCUMENTS
 
 # A folder with such files is a folder of notes, even if there are exports among them.
 OTHER_NOTES = frozenset({".md", ".markdown", ".txt"})

@@ -27,6 +27,7 @@ from ..files.file_source import FileSource
 from ..files.states import digest
 from ..formats.dates import later, timestamp_from_seconds
 from ..formats.markdown_metadata import (
+    LINKED,
     LinkTarget,
     Metadata,
     ParsedText,
@@ -265,7 +266,7 @@ class NoteFolder(FileSource, Incremental):
             self.suffixes,
             excludes=lambda key: self._excludes(key, include_trashed),
             hidden=self.hidden,
-            linked=links.LINKED,
+            linked=LINKED,
         )
 
     def _note(

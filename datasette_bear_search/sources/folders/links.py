@@ -10,12 +10,10 @@ from zlib import crc32
 from ...notes import Link, LinkedFile
 from ..files.archive import DOCUMENTS, File
 from ..files.states import folded
-from ..formats.markdown_metadata import IMAGES, OTHER_FILES, LinkTarget, Metadata, suffix
+from ..formats.markdown_metadata import LINKED, LinkTarget, Metadata, suffix
 
 # Names of a folder's own note in a repository, a site and Hugo.
 INDEX_NAMES = ("readme", "index", "_index")
-# Suffixes of files, other than notes, that a note may show or link to.
-LINKED = IMAGES | OTHER_FILES
 
 
 class LinkResolver:

@@ -56,6 +56,8 @@ _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:|//")  # a single letter before 
 
 IMAGES = frozenset(word_lists()["images"])
 OTHER_FILES = frozenset(word_lists()["other_files"])
+# Suffixes of files, other than notes, that a note may show or link to.
+LINKED = IMAGES | OTHER_FILES
 
 
 class LinkTarget(NamedTuple):
